@@ -1,0 +1,276 @@
+"""The public functions: check what was given, make it an operator, call the core."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.checks import (
+    check_choice,
+    check_integer,
+    check_n_components,
+    check_options,
+    check_real,
+    check_sparsity,
+    check_vector,
+)
+from rspca.components import Decomposition, OnStep, Step
+from rspca.decomposition import ROUNDINGS, Options
+from rspca.deflation import DEFLATIONS
+from rspca.methods import METHODS
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import OperatorMixin
+from rspca.operators.sources import balanced, prepare
+from rspca.operators.wrappers import Centered, Scaled
+from rspca.relaxation import SOLVERS, Relaxed, best_relaxation, starting_points
+from rspca.variance import DEFINITIONS, overlap_report
+
+Array = NDArray[Any]
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def decompose(
+    X: Any,
+    n_components: int = 1,
+    *,
+    k: Any = 10,
+    side: str = "features",
+    k_samples: Any = None,
+    method: str = "rspca",
+    solver: str = "linearized",
+    rounding: str = "exact",
+    s: float | None = None,
+    n_draws: int = 16,
+    normalization: str = "svd",
+    polish: bool = True,
+    deflation: str = "schur",
+    center: bool = True,
+    scale: bool | str = False,
+    max_iter: int = 1000,
+    tol: float = 1e-7,
+    random_state: RandomState = None,
+    on_step: OnStep | None = None,
+) -> Decomposition:
+    """Return sparse principal components of X; the function behind :class:`SparsePCA`, with the same options.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or operator
+        Samples by features.
+    n_components : int
+        How many components.
+    k : int or sequence of int
+        Features per component.
+    side : {"features", "both"}
+        "both" also returns the sparse left vectors of Algorithm 2: components of the transpose of the centered X.
+    k_samples : int or sequence of int
+        Samples per left vector, with side="both".
+    on_step : callable
+        Called with a Step as the work proceeds; an exception in it stops the work.
+    **options
+        As in :class:`SparsePCA`.
+
+    Returns
+    -------
+    Decomposition
+        Its ``components``, adjusted ``explained_variance`` and ``total_variance`` (no divisor), ``passes``, ...
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> found = rspca.decompose(pitprops, 1, k=5, random_state=0)
+    >>> round(found.components[0].variance, 6)
+    3.406155
+    """
+    options = {
+        "solver": solver, "rounding": rounding, "s": s, "n_draws": n_draws, "polish": polish,
+        "max_iter": max_iter, "tol": tol,
+    }  # fmt: skip
+    check_settings(method=method, normalization=normalization, deflation=deflation, options=options)
+    check_choice("side", side, ("features", "both"))
+    op = prepare(X, center=center, scale=scale)
+    ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
+    ks_samples = _sample_sparsity(side, k_samples, n_components, op)
+    if deflation == "hotelling" and op.has_samples:
+        raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
+    rng, run, before = as_generator(random_state), METHODS[method], op.passes
+    chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
+    if method == "rspca":
+        chosen |= options
+    components = run(op, n_components, ks, **chosen)
+    left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
+    V = np.vstack([c.dense() for c in components])
+    measured, unit = balanced(op)
+    overlaps = overlap_report(measured, V)
+    mean, weights = _affine(op)
+    return Decomposition(
+        components=components, method=method, mean=mean, scale=weights, sample_components=left,
+        explained_variance=unit**2 * DEFINITIONS["adjusted"](measured, V),
+        total_variance=float(op.sq_norms.sum() - op.offset * op.shape[1]),
+        orthogonality=overlaps["loadings"], score_correlation=overlaps["scores"],
+        passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
+    )  # fmt: skip
+
+
+def check_settings(*, method: str, normalization: str, deflation: str, options: dict[str, Any]) -> None:
+    """Refuse unknown names and values before any work starts."""
+    check_choice("method", method, METHODS)
+    check_choice("normalization", normalization, NORMALIZATIONS)
+    check_choice("deflation", deflation, DEFLATIONS)
+    check_choice("solver", options["solver"], SOLVERS)
+    check_choice("rounding", options["rounding"], ROUNDINGS)
+    check_choice("polish", options["polish"], (True, False))
+    check_integer("n_draws", options["n_draws"], 1)
+    check_integer("max_iter", options["max_iter"], 1)
+    check_real("tol", options["tol"], 0.0)
+    if options["s"] is not None:
+        check_real("s", options["s"], 0.0, strict=True)
+    if method != "rspca":
+        own = {name: value for name, value in options.items() if name not in ("max_iter", "tol")}
+        check_options(own, Options()._asdict(), method)
+
+
+def relax(
+    X: Any,
+    k: float,
+    *,
+    solver: str = "linearized",
+    start: Any = None,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    center: bool = True,
+    scale: bool | str = False,
+    on_step: OnStep | None = None,
+) -> Relaxed:
+    """Return a stationary point of max x'X'Xx subject to |x|_2 <= 1, |x|_1 <= sqrt(k): stage 1 of the paper.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or operator
+        Samples by features.
+    k : float
+        Any real number >= 1.
+    solver : {"linearized", "projected"}
+        "linearized" climbs monotonically to a stationary point. "projected" is what the paper evidently ran; its
+        fixed point is *not* stationary for this problem.
+    start : vector, or several as rows
+        Where to start; the best end point is returned. By default the leading principal component and the
+        feature of largest variance; "projected" always starts from the former.
+    tol : float
+        Relative gain at which to stop, 1e-7 by default; for "projected" the relative change, 1e-10 by default.
+
+    Returns
+    -------
+    Relaxed
+        ``x``, ``variance``, ``n_iter``, ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np, rspca
+    >>> r = rspca.relax(rspca.GramOperator(np.diag([3.0, 2.0, 1.0])), 1)
+    >>> r.x, r.variance
+    (array([1., 0., 0.]), 3.0)
+    """
+    k = check_real("k", k, 1.0)
+    check_choice("solver", solver, SOLVERS)
+    max_iter = check_integer("max_iter", max_iter, 1)
+    tol = (1e-10 if solver == "projected" else 1e-7) if tol is None else check_real("tol", tol, 0.0)
+    op, unit = balanced(prepare(X, center=center, scale=scale))
+    if not op.sq_norms.any():
+        raise ValueError("X has no variance: every column is constant. There is nothing to relax.")
+    starts = None
+    if start is not None:
+        starts = [check_vector("start", row, op.shape[1]) for row in np.atleast_2d(np.asarray(start, dtype=float))]
+    began = time.perf_counter()
+
+    def tell(iteration: int, variance: float) -> None:
+        if on_step is not None:
+            on_step(Step("relax", 0, iteration, unit**2 * variance, None, time.perf_counter() - began))
+
+    best = best_relaxation(
+        op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=tell
+    )
+    return best._replace(variance=unit**2 * best.variance)
+
+
+def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: bool | str = False) -> Array:
+    """Return x with unit length: its own direction ("naive"), or the best one on its support ("svd").
+
+    Examples
+    --------
+    >>> import numpy as np, rspca
+    >>> rspca.normalize(rspca.GramOperator(np.diag([1.0, 2.0, 3.0])), [3.0, 4.0, 0.0], how="naive")
+    array([0.6, 0.8, 0. ])
+    """
+    check_choice("how", how, NORMALIZATIONS)
+    op, _ = balanced(prepare(X, center=center, scale=scale))
+    vector = check_vector("x", x, op.shape[1])
+    support = np.flatnonzero(vector)
+    out = np.zeros(op.shape[1])
+    out[support] = NORMALIZATIONS[how](op, support, vector[support])
+    return out
+
+
+def explained_variance(
+    X: Any, V: Any, definition: str = "adjusted", *, center: bool = True, scale: bool | str = False
+) -> Array:
+    """Return the variance of each component (a row of V) of X, in one of four definitions; no divisor.
+
+    Parameters
+    ----------
+    V : array of shape (n_components, n_features)
+        Components as rows, taken as they are: give unit vectors.
+    definition : {"adjusted", "subspace", "sum", "pca_share"}
+        "adjusted": R_jj^2 of the QR of the scores. "subspace": what each adds to the projection on the span.
+        "sum": v'Av, which counts shared variance twice. "pca_share": "sum" over the r leading eigenvalues.
+
+    Examples
+    --------
+    >>> import numpy as np, rspca
+    >>> A = rspca.GramOperator([[2.0, 1.0], [1.0, 2.0]])
+    >>> rspca.explained_variance(A, np.eye(2)), rspca.explained_variance(A, np.eye(2), "sum")
+    (array([2. , 1.5]), array([2., 2.]))
+    """
+    check_choice("definition", definition, DEFINITIONS)
+    op, unit = balanced(prepare(X, center=center, scale=scale))
+    rows = np.vstack([check_vector("V", row, op.shape[1]) for row in np.atleast_2d(np.asarray(V, dtype=float))])
+    values = DEFINITIONS[definition](op, rows)
+    return values if definition == "pca_share" else unit**2 * values
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Accept what scikit-learn accepts, and a Generator; hand the core a Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None:
+        return np.random.default_rng()
+    return np.random.default_rng(check_integer("random_state", random_state, 0))
+
+
+def _sample_sparsity(side: str, k_samples: Any, n_components: int, op: OperatorMixin) -> list[int] | None:
+    if side == "features":
+        if k_samples is not None:
+            raise ValueError("k_samples is the sparsity of the left vectors: it needs side='both'.")
+        return None
+    if not op.has_samples:
+        raise ValueError("side='both' needs samples; a Gram matrix has none.")
+    if k_samples is None:
+        raise ValueError("side='both' needs k_samples, the number of samples in each left vector.")
+    return check_sparsity(k_samples, n_components, op.shape[0])
+
+
+def _affine(op: OperatorMixin) -> tuple[Array, Array]:
+    """Return the mean and the scale that `prepare` put round the data."""
+    n = op.shape[1]
+    mean, spread = np.zeros(n), np.ones(n)
+    if isinstance(op, Scaled):
+        spread, op = 1.0 / op.weights, op.inner
+    if isinstance(op, Centered):
+        mean = op.mean
+    return mean, spread

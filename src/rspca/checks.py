@@ -1,0 +1,80 @@
+"""What bad input gets: one clear error before any work starts, saying what was given and what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
+    """Raise unless `value` is one of the names in a table."""
+    allowed = list(allowed)
+    if value not in allowed:
+        known = ", ".join(repr(a) for a in sorted(allowed, key=str))
+        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.")
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None, why: str = "") -> int:
+    """Return `value` as an int, or raise if it is not a whole number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name}={value!r} must be an integer, not {type(value).__name__}.")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        limits = f"between {low} and {high}" if high is not None else f"at least {low}"
+        raise ValueError(f"{name}={number} must be {limits}{why}.")
+    return number
+
+
+def check_real(name: str, value: object, low: float, *, strict: bool = False) -> float:
+    """Return `value` as a float, or raise if it is not a finite number above `low`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
+    if not np.isfinite(float(value)) or value < low or (strict and value == low):
+        raise ValueError(f"{name}={value!r} must be finite and {'above' if strict else 'at least'} {low:g}.")
+    return float(value)
+
+
+def check_sparsity(k: Any, n_components: int, n_features: int) -> list[int]:
+    """Return one k per component, each between 1 and the number of features."""
+    why = f" (X has {n_features} features)"
+    if isinstance(k, numbers.Integral):
+        return [check_integer("k", k, 1, n_features, why)] * n_components
+    try:
+        each = list(k)
+    except TypeError:
+        raise TypeError(f"k={k!r} must be an integer, or one integer per component.") from None
+    if len(each) != n_components:
+        raise ValueError(f"k has {len(each)} entries for n_components={n_components}; give one integer per component.")
+    return [check_integer("k", one, 1, n_features, why) for one in each]
+
+
+def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
+    """Return n_components, or raise if a matrix of this shape cannot have so many."""
+    return check_integer(
+        "n_components", n_components, 1, min(shape), f" (X has {shape[0]} samples and {shape[1]} features)"
+    )
+
+
+def check_vector(name: str, x: Any, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return `x` as a float64 vector of length n, or raise."""
+    vector = np.asarray(x, dtype=np.float64)
+    if vector.shape != (n,):
+        raise ValueError(f"{name} has shape {vector.shape}; a vector of length {n} is needed, one entry per feature.")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} contains NaN or infinite values.")
+    if not vector.any():
+        raise ValueError(f"{name} is zero; a direction is needed.")
+    return vector
+
+
+def check_options(given: Mapping[str, object], defaults: Mapping[str, object], method: str) -> None:
+    """Raise if an option that only method='rspca' has was changed for another method."""
+    changed = sorted(name for name, value in given.items() if value != defaults[name])
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} belong(s) to method='rspca' and cannot be set with method={method!r}; "
+            "leave the default."
+        )

@@ -1,0 +1,87 @@
+"""The results: one sparse component, the components of one decomposition, and one step of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Step(NamedTuple):
+    """What a caller who asked for progress is told."""
+
+    stage: str
+    component: int
+    iteration: int
+    variance: float
+    upper: float | None
+    seconds: float
+
+
+OnStep = Callable[[Step], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One sparse component: which features, how strongly, how good, how it was found."""
+
+    support: Array
+    """Sorted indices of the features with a loading."""
+    loadings: Array
+    """Their loadings, of unit Euclidean norm; the largest is positive."""
+    variance: float
+    """v'X'Xv in the data as they were when this component was found: centered, scaled, deflated. No divisor."""
+    n_features: int
+    n_iter: int = 1
+    converged: bool = True
+    passes: float = 0.0
+    """Passes over X that it took."""
+    relaxed_variance: float | None = None
+    inclusion_probability: Array | None = None
+    """p_i of the relaxed vector, one per feature."""
+    swap_optimal: bool | None = None
+    """Whether no exchange of one feature for another gains; None if that was not examined."""
+
+    def dense(self) -> Array:
+        """Return the component as a vector with one entry per feature."""
+        x = np.zeros(self.n_features)
+        x[self.support] = self.loadings
+        return x
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decomposition:
+    """Sparse components of one matrix, in the order in which they were found."""
+
+    components: list[Component]
+    method: str
+    mean: Array
+    scale: Array
+    explained_variance: Array
+    """Adjusted variance, R_jj^2 of the QR of the scores; no divisor."""
+    total_variance: float
+    """Trace of X'X, centered and scaled."""
+    orthogonality: float
+    """Largest |cosine| between two components."""
+    score_correlation: float
+    """Largest |cosine| between the scores of two components: their correlation, for centered data."""
+    passes: float
+    """Passes over X for the whole decomposition."""
+    has_samples: bool = True
+    n_samples: int = 0
+    sample_components: list[Component] = field(default_factory=list)
+    """The sparse u's of Algorithm 2, with side='both'."""
+
+    @property
+    def loadings(self) -> Array:
+        """Components as rows, (n_components, n_features)."""
+        return np.vstack([c.dense() for c in self.components])
+
+    def __len__(self) -> int:
+        """Return the number of components."""
+        return len(self.components)

@@ -1,0 +1,60 @@
+"""What `rspca demo` shows: methods at equal non-zeros on three built-in data sets, in tables and one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.comparison import compare
+from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
+from rspca.estimator import SparsePCA
+from rspca.operators import GramOperator
+
+
+class Example(NamedTuple):
+    """One data set of the demo."""
+
+    title: str
+    X: Any
+    k: int
+    names: list[str] | None
+    scale: bool
+
+
+def examples() -> list[Example]:
+    """Return the built-in data: pitprops, the paper's synthetic family, and a real set from scikit-learn."""
+    from sklearn.datasets import load_breast_cancer
+
+    cancer = load_breast_cancer()
+    return [
+        Example("pitprops (13 x 13 correlations)", GramOperator(load_pitprops()), 5, list(PITPROPS_FEATURES), False),
+        Example("the paper's synthetic family, centered (128 x 4096)", make_hadamard(), 41, None, False),
+        Example("breast cancer (569 x 30), scaled", cancer.data, 6, cancer.feature_names.tolist(), True),
+    ]
+
+
+def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None:
+    """Print the tables and write the figure to `out`."""
+    shown = examples()
+    for one in shown:
+        echo(f"\n{one.title}: share of the variance of one dense component, at exactly k = {one.k} features")
+        echo(str(compare(one.X, one.k, scale=one.scale, random_state=seed)))
+    for one in (shown[0], shown[-1]):
+        model = SparsePCA(2, k=one.k, scale=one.scale, random_state=seed).fit(one.X)
+        echo(f"\n{one.title}: two components, adjusted variance ratio {model.explained_variance_ratio_.round(3)}")
+        for number in range(model.n_components_):
+            features = model.top_features(number, names=one.names)
+            echo(f"  {number + 1}: " + ", ".join(f"{f.loading:+.2f} {f.name}" for f in features))
+    try:
+        from rspca.plotting import plot_shares
+    except ImportError:
+        echo("\nNo figure: that needs matplotlib. Install it with: pip install 'rspca[plot]'")
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    ks = np.unique(np.geomspace(8, 1024, 12).astype(int)).tolist()
+    axes = plot_shares(shown[1].X, ks, title="synthetic family of the paper, columns centered", random_state=seed)
+    axes.figure.savefig(out / "shares.png", dpi=120, bbox_inches="tight")
+    echo(f"\nFigure: {out / 'shares.png'}")

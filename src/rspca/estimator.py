@@ -1,0 +1,269 @@
+"""The scikit-learn estimator: validate, call the core, store what it found. No mathematics here."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import metadata_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rspca.api import Array, decompose
+from rspca.checks import check_choice, check_real
+from rspca.components import OnStep
+from rspca.operators.protocol import Operator, OperatorMixin
+from rspca.operators.sources import as_operator, check_finite
+
+
+class Feature(NamedTuple):
+    """One feature of one component."""
+
+    name: Any
+    loading: float
+    inclusion_probability: float | None
+
+
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal components of exactly k features each.
+
+    Each component is the combination of k features that has (nearly always) the most variance: a relaxed problem is
+    solved, rounded at random, refitted on its support, and improved by exchanging features. Data are centered and
+    scaled implicitly: sparse data stay sparse, memory-mapped data stay on disk.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    k : int or sequence of int, default=10
+        Features per component. More than there are features: all of them, with a warning.
+    method : str, default="rspca"
+        A key of ``rspca.METHODS``.
+    solver : {"linearized", "projected"}, default="linearized"
+        Stage 1. "projected" is the paper's; its fixed point is not stationary for the relaxed problem.
+    rounding : {"exact", "bernoulli"}, default="exact"
+        "exact" draws supports of exactly k features; "bernoulli" is Algorithm 1 of the paper, whose support has
+        at most s features in expectation.
+    s : float, default=None
+        Expected support of the rounding; None means k. With rounding="exact" it shapes the probabilities only.
+    n_draws : int, default=16
+        Roundings, of which the best is kept.
+    normalization : {"svd", "naive"}, default="svd"
+        Refit the loadings on the support, or keep their direction.
+    polish : bool, default=True
+        Improve the rounded support by truncated power steps and single exchanges.
+    deflation : {"schur", "projection", "orthogonal", "hotelling"}, default="schur"
+        What is removed before the next component. "schur": earlier scores, so that each variance is the adjusted
+        variance. "projection" is the paper's. "hotelling" is for a Gram matrix only.
+    center : bool, default=True
+        Subtract column means, implicitly.
+    scale : {False, True, "patterson"}, default=False
+        Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
+    certify : bool, default=False
+        Reserved for proven upper bounds; this version has none and refuses True.
+    certify_seconds : float, default=30.0
+        Time for the certificates of all components.
+    max_iter : int, default=1000
+        Largest number of iterations of stage 1.
+    tol : float, default=1e-7
+        Relative gain at which stage 1 stops.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the rounding.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+        Unit rows with exact zeros; the largest loading of each is positive.
+    supports_ : list of arrays
+        Sorted indices of the features of each component.
+    explained_variance_ : array
+        Adjusted variance: R_jj^2 / (m - 1) from the QR of the scores (no divisor for a Gram matrix).
+    explained_variance_ratio_ : array
+        The same over the total variance of the centered, scaled data.
+    inclusion_probability_ : sparse array of shape (n_components_, n_features)
+        Probability with which the rounding takes each feature; method="rspca" only.
+    mean_, scale_ : arrays
+        What was subtracted from the columns, and what they were divided by.
+    n_components_, n_samples_, n_features_in_, n_iter_ : int
+        Components found, samples and features seen, most iterations of stage 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import rspca
+    >>> wine = load_wine(as_frame=True).data
+    >>> model = rspca.SparsePCA(1, k=3, scale=True, random_state=0).fit(wine)
+    >>> [feature.name for feature in model.top_features()]
+    ['flavanoids', 'total_phenols', 'od280/od315_of_diluted_wines']
+    """
+
+    __metadata_request__inverse_transform = {"T": metadata_routing.UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        k: Any = 10,
+        method: str = "rspca",
+        solver: str = "linearized",
+        rounding: str = "exact",
+        s: float | None = None,
+        n_draws: int = 16,
+        normalization: str = "svd",
+        polish: bool = True,
+        deflation: str = "schur",
+        center: bool = True,
+        scale: bool | str = False,
+        certify: bool = False,
+        certify_seconds: float = 30.0,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.k = k
+        self.method = method
+        self.solver = solver
+        self.rounding = rounding
+        self.s = s
+        self.n_draws = n_draws
+        self.normalization = normalization
+        self.polish = polish
+        self.deflation = deflation
+        self.center = center
+        self.scale = scale
+        self.certify = certify
+        self.certify_seconds = certify_seconds
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None, **unsupported: Any) -> Self:
+        """Find the components of X (array, memmap, frame, sparse matrix, or operator); `y` is ignored."""
+        if unsupported:
+            raise TypeError(
+                f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
+                "To weight them, give rows multiplied by the square roots of the weights, and center=False."
+            )
+        check_choice("certify", self.certify, (True, False))
+        check_real("certify_seconds", self.certify_seconds, 0.0, strict=True)
+        if self.certify:
+            raise ValueError("certify=True needs certificates, which this version of rspca does not have yet.")
+        X = self._checked(X, reset=True)
+        n_features = X.shape[1]
+        options = self.get_params(deep=False)
+        for name in ("certify", "certify_seconds"):
+            del options[name]
+        options["k"] = _at_most(self.k, n_features)
+        found = decompose(X, **options, on_step=on_step)
+        dtype = getattr(X, "dtype", np.dtype(float))
+        dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
+        divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
+        self.components_ = found.loadings.astype(dtype)
+        self.supports_ = [c.support for c in found.components]
+        self.n_components_ = len(found)
+        self.n_samples_ = found.n_samples
+        self.mean_ = found.mean.astype(dtype)
+        self.scale_ = found.scale.astype(dtype)
+        self.n_iter_ = max(c.n_iter for c in found.components)
+        self.explained_variance_ = found.explained_variance / divisor
+        self.explained_variance_ratio_ = found.explained_variance / found.total_variance
+        if self.method == "rspca":
+            rows: list[Any] = [c.inclusion_probability for c in found.components]
+            self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(rows))
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the scores: X, centered and scaled as in fit, projected on the components."""
+        check_is_fitted(self)
+        op = as_operator(self._checked(X, reset=False))
+        if not op.has_samples:
+            raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
+        weights = self.components_ / self.scale_
+        scores = op.matmat(weights.T) - weights @ self.mean_
+        check_finite(scores.sum(axis=1, dtype=np.float64), "row")
+        return np.asarray(scores)
+
+    def inverse_transform(self, T: Any) -> Array:
+        """Return the least-squares reconstruction from scores T: T pinv(V') in the units of X, plus the mean."""
+        check_is_fitted(self)
+        T = np.asarray(T)
+        if T.ndim != 2 or T.shape[1] != self.n_components_:
+            raise ValueError(f"T has shape {T.shape}; scores of {self.n_components_} component(s) are needed.")
+        return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the share of the variance of X, about the mean of fit, in the span of the components."""
+        check_is_fitted(self)
+        op = as_operator(self._checked(X, reset=False))
+        squares = op.column_sq_norms(np.asarray(self.mean_, dtype=float)) / np.asarray(self.scale_, dtype=float) ** 2
+        total = float(squares.sum())
+        if total == 0.0:
+            return 0.0
+        basis = np.linalg.qr(self.components_.T.astype(float))[0]
+        weights = basis.T / self.scale_
+        scores = op.matmat(weights.T) - weights @ self.mean_
+        return float(np.sum(np.square(scores, dtype=float)) / total)
+
+    def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
+        """Return the features of one component by decreasing |loading|, with names where they are known."""
+        check_is_fitted(self)
+        if not -self.n_components_ <= component < self.n_components_:
+            raise ValueError(f"component={component} is not there; the model has {self.n_components_}.")
+        names = getattr(self, "feature_names_in_", None) if names is None else names
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"names has {len(names)} entries for {self.n_features_in_} features.")
+        v, support = self.components_[component], self.supports_[component]
+        p = getattr(self, "inclusion_probability_", None)
+        chance = None if p is None else p[[component], :].toarray().ravel()
+        order = support[np.argsort(-np.abs(v[support]), kind="stable")][:n]
+        return [
+            Feature(int(i) if names is None else names[i], float(v[i]), None if chance is None else float(chance[i]))
+            for i in order
+        ]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
+        from rspca.models import save
+
+        save(self, path)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
+        if not isinstance(X, np.ndarray) and (
+            isinstance(X, OperatorMixin) or (isinstance(X, Operator) and not hasattr(X, "to_numpy"))
+        ):
+            n_features = int(X.shape[1])
+            if reset:
+                self.n_features_in_ = n_features
+            elif n_features != self.n_features_in_:
+                raise ValueError(
+                    f"X has {n_features} features, but SparsePCA is expecting {self.n_features_in_} features as input."
+                )
+            return X
+        return validate_data(
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
+            ensure_min_samples=2 if reset and self.center else 1,
+        )  # fmt: skip
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _at_most(k: Any, n_features: int) -> Any:
+    """Return k, with entries above the number of features lowered to it and a warning."""
+    largest = np.max(k) if np.size(k) else 0
+    if not isinstance(largest, int | np.integer) or largest <= n_features:
+        return k
+    warnings.warn(f"k={k} is more than the {n_features} features of X; using {n_features}.", UserWarning, stacklevel=3)
+    return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

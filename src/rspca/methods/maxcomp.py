@@ -1,0 +1,37 @@
+"""MaxComp (Cadima and Jolliffe 1995): the k largest entries of the leading principal component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rspca.checks import check_sparsity
+from rspca.components import Component, OnStep
+from rspca.decomposition import Found, Tell, eligible_features, one_after_another
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import OperatorMixin
+from rspca.spectral import leading_pairs
+from rspca.vectors import top_k
+
+
+def maxcomp(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "schur",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+) -> list[Component]:
+    """Return the k largest entries of each leading component, normalized; `rng` is not used."""
+
+    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
+        v = leading_pairs(op, 1, tol=1e-9).vectors[:, 0]
+        support = top_k(np.abs(v), min(k, len(eligible_features(op))))
+        return Found(support, NORMALIZATIONS[normalization](op, support, v[support]))
+
+    return one_after_another(
+        find, op, check_sparsity(k, n_components, op.shape[1]), deflation=deflation, on_step=on_step
+    )

@@ -1,0 +1,31 @@
+"""Ordinary principal components, dense: what every sparse method is measured against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rspca.components import Component, OnStep
+from rspca.decomposition import Found, Tell, one_after_another
+from rspca.operators.protocol import OperatorMixin
+from rspca.spectral import leading_pairs
+
+
+def pca(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any = None,
+    *,
+    normalization: str = "svd",
+    deflation: str = "schur",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+) -> list[Component]:
+    """Return dense principal components; `k` and `rng` are not used, and every normalization leaves them alone."""
+    n = op.shape[1]
+
+    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
+        return Found(np.arange(n), leading_pairs(op, 1, tol=1e-9).vectors[:, 0])
+
+    return one_after_another(find, op, [n] * n_components, deflation=deflation, on_step=on_step)

@@ -1,0 +1,125 @@
+"""Fitted models as files: one .npz of arrays with a JSON member; nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rspca.estimator import SparsePCA
+
+FORMAT = 1
+_META = "model.json"
+_ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
+_INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
+
+
+def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to `path`: to a temporary file beside it, then moved into place."""
+    check_is_fitted(model)
+    arrays = {name: getattr(model, name) for name in _ARRAYS}
+    arrays |= _packed("components", scipy.sparse.csr_array(model.components_))
+    if hasattr(model, "inclusion_probability_"):
+        arrays |= _packed("inclusion", model.inclusion_probability_)
+    if hasattr(model, "feature_names_in_"):
+        arrays["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
+    meta = {
+        "format": FORMAT,
+        "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "integers": {name: int(getattr(model, name)) for name in _INTEGERS},
+    }
+    _write(Path(path), arrays, meta)
+
+
+def load(path: str | os.PathLike[str]) -> SparsePCA:
+    """Return the model that ``SparsePCA.save`` wrote to `path`.
+
+    Examples
+    --------
+    >>> import numpy as np, os, rspca, tempfile
+    >>> X = np.random.default_rng(0).standard_normal((20, 6))
+    >>> model = rspca.SparsePCA(1, k=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.npz"))
+    ...     again = rspca.load(os.path.join(folder, "model.npz"))
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            meta = json.loads(bytes(stored[_META]))
+            arrays = {name: stored[name] for name in stored.files if name != _META}
+        if meta["format"] != FORMAT:
+            raise ValueError(f"{path} has model format {meta['format']}; this version of rspca reads {FORMAT}.")
+        return _restored(meta, arrays)
+    except (KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError) or "model format" in str(error):
+            raise
+        raise ValueError(f"{path} is not a model that SparsePCA.save wrote, or it is damaged: {error}") from error
+
+
+def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
+    known = SparsePCA().get_params()
+    model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
+    for name in _ARRAYS:
+        setattr(model, name, arrays[name])
+    for name in _INTEGERS:
+        setattr(model, name, int(meta["integers"][name]))
+    model.components_ = _unpacked("components", arrays).toarray()
+    if model.components_.shape != (model.n_components_, model.n_features_in_):
+        raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
+    model.supports_ = [np.flatnonzero(row) for row in model.components_]
+    if "inclusion.data" in arrays:
+        model.inclusion_probability_ = _unpacked("inclusion", arrays)
+    if "feature_names_in_" in arrays:
+        model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
+    return model
+
+
+def _packed(name: str, matrix: Any) -> dict[str, Any]:
+    return {
+        f"{name}.data": matrix.data, f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr,
+        f"{name}.shape": np.array(matrix.shape),
+    }  # fmt: skip
+
+
+def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
+    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    matrix = scipy.sparse.csr_array(parts, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON knows it; a generator object has no place in a file and becomes None."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(_META, json.dumps(meta))
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

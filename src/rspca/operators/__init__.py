@@ -1,0 +1,24 @@
+"""Access to data: one protocol, the containers behind it, and the wrappers round it."""
+
+from rspca.operators.gram import GramOperator
+from rspca.operators.matrix import DenseOperator, SparseOperator
+from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
+from rspca.operators.sources import as_operator, feature_names_of, prepare
+from rspca.operators.wrappers import Centered, Deflated, Scaled, ScoreDeflated
+
+__all__ = [
+    "Adapted",
+    "Array",
+    "Centered",
+    "Deflated",
+    "DenseOperator",
+    "GramOperator",
+    "Operator",
+    "OperatorMixin",
+    "Scaled",
+    "ScoreDeflated",
+    "SparseOperator",
+    "as_operator",
+    "feature_names_of",
+    "prepare",
+]

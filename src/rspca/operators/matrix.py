@@ -1,0 +1,163 @@
+"""Operators for data in memory or mapped from a file: dense arrays and SciPy sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
+
+
+class _InMemory(OperatorMixin):
+    """What the dense and the sparse operator share: the data, the counter, and the share of it they read."""
+
+    def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
+        self.X = X
+        self._meter = meter or Meter()
+        self._share = share
+        self._dtype = np.dtype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        m, n = self.X.shape
+        return int(m), int(n)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 for half and single precision data, float64 for everything else."""
+        return self._dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    def transposed(self) -> _InMemory:
+        """Return the operator of X', on the same memory."""
+        return type(self)(self.X.T, meter=self._meter, share=self._share)
+
+    def _part(self, support: Array) -> float:
+        return self._share * len(support) / max(1, self.shape[1])
+
+
+class DenseOperator(_InMemory):
+    """A NumPy array or memmap, float or integer, read in place.
+
+    Floats that BLAS can read go to it directly; anything else is converted block of rows by block of rows, so
+    that integer data never exist as a whole in floating point.
+    """
+
+    def __init__(self, X: Array, meter: Meter | None = None, share: float = 1.0) -> None:
+        super().__init__(X, meter, share)
+        contiguous = X.flags.c_contiguous or X.flags.f_contiguous
+        self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned
+        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
+        self._fused = X.flags.c_contiguous and X.shape[0] > 1
+
+    def _blocks(self) -> list[slice]:
+        return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize))
+
+    def _rows(self, part: slice) -> Array:
+        return np.ascontiguousarray(self.X[part], dtype=self._dtype)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(self._share)
+        V = np.asarray(V, dtype=self._dtype)
+        if self._direct:
+            return np.asarray(self.X @ V)
+        out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
+        for part in self._blocks():
+            out[part] = self._rows(part) @ V
+        return out
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(self._share)
+        U = np.asarray(U, dtype=self._dtype)
+        if self._direct:
+            return np.asarray(self.X.T @ U)
+        out = np.zeros((self.shape[1], *U.shape[1:]), dtype=np.float64)
+        for part in self._blocks():
+            out += self._rows(part).T @ U[part]
+        return out.astype(self._dtype, copy=False)
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """X'(X V - 1 shift') in one read of X where its rows are contiguous."""
+        if not self._fused:
+            return super().gram(V, shift)
+        self._meter.add(self._share)
+        V = np.asarray(V, dtype=self._dtype)
+        out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
+        for part in self._blocks():
+            rows = self._rows(part)
+            out += rows.T @ (rows @ V - shift).astype(self._dtype, copy=False)
+        return out
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(self._part(support))
+        return np.asarray(self.X[:, support], dtype=self._dtype)
+
+    def column_sums(self) -> Array:
+        """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
+        self._meter.add(self._share)
+        out = np.zeros(self.shape[1])
+        for part in self._blocks():
+            rows = self._rows(part)
+            out += np.ones(len(rows), dtype=self._dtype) @ rows
+        return out
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2 in float64, one pass."""
+        self._meter.add(self._share)
+        out = np.zeros(self.shape[1])
+        center = np.zeros(self.shape[1]) if shift is None else shift
+        for part in chunks(self.shape[0], self.shape[1] * 8, BLOCK_BYTES):
+            block = np.subtract(self.X[part], center, dtype=np.float64)
+            out += np.einsum("ij,ij->j", block, block)
+        return out
+
+
+class SparseOperator(_InMemory):
+    """A SciPy CSR or CSC matrix or array; never made dense, centered only by a wrapper."""
+
+    def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
+        if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
+            X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
+        super().__init__(X, meter, share)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(self._share)
+        return np.asarray(self.X @ np.asarray(V, dtype=self._dtype))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(self._share)
+        return np.asarray(self.X.T @ np.asarray(U, dtype=self._dtype))
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(self._part(support))
+        return np.asarray(self.X[:, support].toarray())
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
+        self._meter.add(self._share)
+        m, n = self.shape
+        data = np.asarray(self.X.data, dtype=np.float64)
+        if self.X.format == "csr":
+            column = self.X.indices
+        else:
+            column = np.repeat(np.arange(n), np.diff(self.X.indptr))
+        if shift is None:
+            return np.bincount(column, data**2, minlength=n)
+        stored = np.bincount(column, minlength=n)
+        return np.bincount(column, (data - shift[column]) ** 2, minlength=n) + (m - stored) * shift**2
+
+    def restrict(self, support: Array) -> SparseOperator:
+        """Return the operator of X[:, support], still sparse."""
+        return SparseOperator(self.X[:, support], meter=self._meter, share=self._part(support))

@@ -1,0 +1,233 @@
+"""What the rest of the package may ask of data: a shape, three products, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+BLOCK_BYTES = 1 << 20
+"""Size of the pieces in which data are read when they must be converted or read only once: half an L2 cache."""
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """A data matrix X (m samples by n features) seen only through its products.
+
+    These five members are all that a new kind of data must supply; :class:`OperatorMixin` derives the rest.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features, ``(m, n)``."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products, float32 or float64."""
+        ...
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V, for a vector of length n or an n x b block."""
+        ...
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U, for a vector of length m or an m x b block."""
+        ...
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support] as a dense array."""
+        ...
+
+
+class Meter:
+    """Counts passes: one pass is one read of all m n entries by one block product."""
+
+    def __init__(self) -> None:
+        self.passes = 0.0
+
+    def add(self, share: float) -> None:
+        """Record a product that read `share` of the entries."""
+        self.passes += share
+
+
+class OperatorMixin:
+    """Everything that follows from ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns``.
+
+    Ready-made operators override these with something faster; the plain versions here are their specification.
+    """
+
+    has_samples: bool = True
+    """Whether rows are samples, so that scores exist. A Gram matrix has none."""
+    offset: float = 0.0
+    """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        raise NotImplementedError
+
+    @property
+    def meter(self) -> Meter:
+        """The counter of passes that this operator shares with everything derived from it."""
+        raise NotImplementedError
+
+    @property
+    def passes(self) -> float:
+        """Passes over X so far, by this operator and all that were derived from the same data."""
+        return self.meter.passes
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        raise NotImplementedError
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        raise NotImplementedError
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        raise NotImplementedError
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """X'(X V - 1 shift') in float64; `shift` is what a wrapper that centers subtracts from the scores."""
+        return _as_float64(self.rmatmat(self.matmat(V) - shift))
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+        block = _as_float64(self.columns(support))
+        return block.T @ block
+
+    def gram_rows(self, support: Array) -> Array:
+        """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
+        return _as_float64(self.rmatmat(self.columns(support))).T
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings, accumulated in float64 whatever the type of the data."""
+        out = np.zeros(self.shape[0])
+        for part in chunks(len(support), self.shape[0] * 8, 8 * BLOCK_BYTES):
+            out += _as_float64(self.columns(support[part])) @ loadings[part]
+        return out
+
+    def column_sums(self) -> Array:
+        """Sum of each column, float64."""
+        return _as_float64(self.rmatmat(np.ones(self.shape[0], dtype=self.dtype)))
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2, float64."""
+        out = np.empty(self.shape[1])
+        for part in chunks(self.shape[1], self.shape[0] * 8):
+            block = _as_float64(self.columns(np.arange(part.start, part.stop)))
+            if shift is not None:
+                block = block - shift[part]
+            out[part] = np.einsum("ij,ij->j", block, block)
+        return out
+
+    @cached_property
+    def sq_norms(self) -> Array:
+        """``column_sq_norms()``, computed once."""
+        return self.column_sq_norms()
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]."""
+        from rspca.operators.matrix import DenseOperator
+
+        return DenseOperator(self.columns(support), meter=self.meter, share=len(support) / self.shape[1])
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator of X', for the sparse left vectors of Algorithm 2."""
+        from rspca.operators.wrappers import Transposed
+
+        return Transposed(self)
+
+
+class Adapted(OperatorMixin):
+    """A user's object that has only the five members of :class:`Operator`."""
+
+    def __init__(self, inner: Operator) -> None:
+        self._inner = inner
+        self._meter = Meter()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        m, n = self._inner.shape
+        return int(m), int(n)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return np.dtype(self._inner.dtype)
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(1.0)
+        return np.asarray(self._inner.matmat(V))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(1.0)
+        return np.asarray(self._inner.rmatmat(U))
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(len(support) / self.shape[1])
+        return np.asarray(self._inner.columns(support))
+
+
+class Wrapper(OperatorMixin):
+    """Base of the operators that change what another operator computes, without touching its data."""
+
+    def __init__(self, inner: OperatorMixin) -> None:
+        self.inner = inner
+
+    @property
+    def has_samples(self) -> bool:  # type: ignore[override]
+        """Whether rows are samples."""
+        return self.inner.has_samples
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """Multiple of the identity in X'X that is not variance."""
+        return self.inner.offset
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        return self.inner.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return self.inner.dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes of the wrapped data."""
+        return self.inner.meter
+
+
+def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut range(length) into slices of about `budget` bytes."""
+    step = max(1, budget // max(1, bytes_each))
+    for start in range(0, length, step):
+        yield slice(start, min(start + step, length))
+
+
+def _as_float64(values: Array) -> Array:
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,290 @@
+"""Centering, scaling and deflation as operators round an operator: the data are never copied or made dense."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rspca.operators.protocol import Array, OperatorMixin, Wrapper
+
+
+class Centered(Wrapper):
+    """X - 1 mean', with the column means of X. Centering what is centered changes nothing."""
+
+    def __new__(cls, inner: OperatorMixin, mean: Array | None = None) -> Centered:
+        """Return `inner` itself if it is centered already."""
+        return inner if isinstance(inner, Centered) else super().__new__(cls)
+
+    def __init__(self, inner: OperatorMixin, mean: Array | None = None) -> None:
+        if inner is self:
+            return
+        super().__init__(inner)
+        self.mean: Array = inner.column_sums() / inner.shape[0] if mean is None else mean
+
+    def matmat(self, V: Array, /) -> Array:
+        """(X - 1 mean') V."""
+        return self.inner.matmat(V) - _like(self.mean @ V, self)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """(X - 1 mean')' U."""
+        total = np.sum(U, axis=0, dtype=np.float64)
+        return self.inner.rmatmat(U) - _like(np.multiply.outer(self.mean, total), self)
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """Gram product in one read: the centered scores sum to zero, so only `shift` leaves a term of its own."""
+        product = self.inner.gram(V, self.mean @ V + shift)
+        if np.any(shift):
+            product = product + self.shape[0] * np.multiply.outer(self.mean, shift)
+        return product
+
+    def columns(self, support: Array, /) -> Array:
+        """Centered columns, dense."""
+        return self.inner.columns(support) - _like(self.mean[support], self)
+
+    def column_sums(self) -> Array:
+        """Zeros."""
+        return np.zeros(self.shape[1])
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum of squares about the mean."""
+        return self.inner.column_sq_norms(self.mean if shift is None else self.mean + shift)
+
+    def restrict(self, support: Array) -> Centered:
+        """Restrict data and means alike."""
+        return Centered(self.inner.restrict(support), self.mean[support])
+
+    def transposed(self) -> OperatorMixin:
+        """X' - mean 1'."""
+        return LowRank(self.inner.transposed(), self.mean, np.ones(self.shape[0]))
+
+
+class Scaled(Wrapper):
+    """X diag(weights)."""
+
+    def __init__(self, inner: OperatorMixin, weights: Array) -> None:
+        super().__init__(inner)
+        self.weights = weights
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """The offset of the inner operator, when one weight serves all columns."""
+        return self.inner.offset * float(self.weights[0]) ** 2 if self.inner.offset else 0.0
+
+    def matmat(self, V: Array, /) -> Array:
+        """X (weights * V)."""
+        return self.inner.matmat(_scale_rows(self.weights, V))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """Weights * (X'U)."""
+        return _like(_scale_rows(self.weights, self.inner.rmatmat(U)), self)
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """Weights * X'(X (weights * V) - 1 shift')."""
+        return _scale_rows(self.weights, self.inner.gram(_scale_rows(self.weights, V), shift))
+
+    def columns(self, support: Array, /) -> Array:
+        """Scaled columns, dense."""
+        return self.inner.columns(support) * _like(self.weights[support], self)
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S, scaled."""
+        w = self.weights[support]
+        return w[:, None] * self.inner.gram_block(support) * w
+
+    def gram_rows(self, support: Array) -> Array:
+        """X_S'X, scaled."""
+        return self.weights[support, None] * self.inner.gram_rows(support) * self.weights
+
+    def column_sums(self) -> Array:
+        """Weights times the column sums."""
+        return self.weights * self.inner.column_sums()
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum of squares, scaled."""
+        if shift is None:
+            return self.weights**2 * self.inner.sq_norms
+        return super().column_sq_norms(shift)
+
+    def restrict(self, support: Array) -> Scaled:
+        """Restrict data and weights alike."""
+        return Scaled(self.inner.restrict(support), self.weights[support])
+
+    def transposed(self) -> OperatorMixin:
+        """diag(weights) X'."""
+        return RowScaled(self.inner.transposed(), self.weights)
+
+
+class RowScaled(Wrapper):
+    """diag(weights) X: what scaling features means for the transpose."""
+
+    def __init__(self, inner: OperatorMixin, weights: Array) -> None:
+        super().__init__(inner)
+        self.weights = weights
+
+    def matmat(self, V: Array, /) -> Array:
+        """Weights * (X V)."""
+        return _like(_scale_rows(self.weights, self.inner.matmat(V)), self)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'(weights * U)."""
+        return self.inner.rmatmat(_scale_rows(self.weights, U))
+
+    def columns(self, support: Array, /) -> Array:
+        """Columns with scaled rows, dense."""
+        return _like(_scale_rows(self.weights, self.inner.columns(support)), self)
+
+
+class Deflated(Wrapper):
+    """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
+
+    def __init__(self, inner: OperatorMixin, v: Array, scores: Array | None = None) -> None:
+        super().__init__(inner)
+        self.v = np.asarray(v, dtype=np.float64)
+        self.left: Array = inner.matmat(self.v) if scores is None else scores
+
+    def _project(self, V: Array) -> Array:
+        return V - np.multiply.outer(self.v, self.v @ V)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X (V - v v'V)."""
+        return self.inner.matmat(self._project(V))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """(I - v v') X'U."""
+        return _like(self._project(self.inner.rmatmat(U)), self)
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """(I - v v') X'(X (V - v v'V) - 1 shift')."""
+        return self._project(self.inner.gram(self._project(V), shift))
+
+    def columns(self, support: Array, /) -> Array:
+        """X_S - (Xv) v_S'."""
+        return self.inner.columns(support) - _like(np.multiply.outer(self.left, self.v[support]), self)
+
+    @cached_property
+    def _gram_v(self) -> Array:
+        """X'Xv: what turns column norms into deflated column norms, and Gram rows into deflated ones."""
+        return self.inner.gram(self.v)
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Diagonal of (I - v v')A(I - v v')."""
+        if shift is not None:
+            return super().column_sq_norms(shift)
+        norms = self.inner.sq_norms
+        left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
+        return _without_rounding(left, norms, self.dtype)
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """X_S - (Xv) v_S' as a rank-one change of the restricted data."""
+        part = self.v[support]
+        if not part.any():
+            return self.inner.restrict(support)
+        return LowRank(self.inner.restrict(support), self.left, part)
+
+
+class ScoreDeflated(Wrapper):
+    """(I - u u') X, u the unit scores of an earlier component: Schur deflation A - Avv'A / v'Av."""
+
+    def __init__(self, inner: OperatorMixin, u: Array, loadings: Array | None = None) -> None:
+        super().__init__(inner)
+        self.u = np.asarray(u, dtype=np.float64)
+        self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64) if loadings is None else loadings
+
+    def matmat(self, V: Array, /) -> Array:
+        """(I - u u') X V."""
+        product = self.inner.matmat(V)
+        return product - _like(np.multiply.outer(self.u, self.u @ product), self)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'(I - u u')U."""
+        return self.inner.rmatmat(U) - _like(np.multiply.outer(self.loadings, self.u @ U), self)
+
+    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+        """X'(X V - 1 shift') less what u explains of it."""
+        if np.any(shift):  # u'1 does not vanish, so the fused form below would miss a term
+            return super().gram(V, shift)
+        return self.inner.gram(V) - np.multiply.outer(self.loadings, self.loadings @ V)
+
+    def columns(self, support: Array, /) -> Array:
+        """X_S - u (X'u)_S'."""
+        return self.inner.columns(support) - _like(np.multiply.outer(self.u, self.loadings[support]), self)
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Squared norms less the squared part along u."""
+        if shift is not None:
+            return super().column_sq_norms(shift)
+        norms = self.inner.sq_norms
+        return _without_rounding(norms - self.loadings**2, norms, self.dtype)
+
+    def restrict(self, support: Array) -> LowRank:
+        """X_S - u (X'u)_S' as a rank-one change of the restricted data."""
+        return LowRank(self.inner.restrict(support), self.u, self.loadings[support])
+
+
+class LowRank(Wrapper):
+    """X - a b': a rank-one change, what deflation leaves of a few columns."""
+
+    def __init__(self, inner: OperatorMixin, a: Array, b: Array) -> None:
+        super().__init__(inner)
+        self.a = np.asarray(a, dtype=np.float64)
+        self.b = np.asarray(b, dtype=np.float64)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V - a (b'V)."""
+        return self.inner.matmat(V) - _like(np.multiply.outer(self.a, self.b @ V), self)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U - b (a'U)."""
+        return self.inner.rmatmat(U) - _like(np.multiply.outer(self.b, self.a @ U), self)
+
+    def columns(self, support: Array, /) -> Array:
+        """X_S - a b_S'."""
+        return self.inner.columns(support) - _like(np.multiply.outer(self.a, self.b[support]), self)
+
+    def restrict(self, support: Array) -> LowRank:
+        """Restrict both terms."""
+        return LowRank(self.inner.restrict(support), self.a, self.b[support])
+
+
+class Transposed(Wrapper):
+    """X': samples become features."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features by samples."""
+        m, n = self.inner.shape
+        return n, m
+
+    def matmat(self, V: Array, /) -> Array:
+        """X'V."""
+        return self.inner.rmatmat(V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X U."""
+        return self.inner.matmat(U)
+
+    def columns(self, support: Array, /) -> Array:
+        """Rows of X, fetched by products with unit vectors."""
+        units = np.zeros((self.shape[1], len(support)))
+        units[support, np.arange(len(support))] = 1.0
+        return self.inner.rmatmat(units)
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator that was transposed."""
+        return self.inner
+
+
+def _scale_rows(weights: Array, V: Array) -> Array:
+    return (weights * V.T).T
+
+
+def _like(values: Array, op: OperatorMixin) -> Array:
+    return np.asarray(values, dtype=op.dtype)
+
+
+def _without_rounding(left: Array, before: Array, dtype: np.dtype[Any]) -> Array:
+    """Clip differences of squared norms: what is left below rounding error of what was there is nothing."""
+    left[left <= 64 * np.finfo(dtype).eps * before] = 0.0
+    return left

@@ -1,0 +1,65 @@
+"""How much variance sparse components explain: four definitions, because no single one is right for all uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.spectral import leading_pairs
+
+
+def scores_of(op: OperatorMixin, V: Array) -> Array:
+    """Return X V in float64 for the rows v of V, reading only the columns that each of them uses."""
+    return np.column_stack([op.scores(np.flatnonzero(v), v[v != 0.0]) for v in V])
+
+
+def adjusted(op: OperatorMixin, V: Array) -> Array:
+    """R_jj^2 of the QR of the scores (Zou, Hastie, Tibshirani 2006): what each component adds to those before it."""
+    R = scipy.linalg.qr(scores_of(op, V), mode="r")[0]
+    return np.diagonal(R)[: len(V)] ** 2 if len(V) > 1 else np.array([float(np.sum(R[0, 0] ** 2))])
+
+
+def subspace(op: OperatorMixin, V: Array) -> Array:
+    """Added |X V(V'V)^-1 V'|_F^2 (Shen, Huang 2008): variance of the projection on the span; never decreases."""
+    basis = np.linalg.qr(V.T)[0].T  # Gram-Schmidt in order: the first j rows span the first j components
+    return np.array([float(np.sum(np.square(_scores(op, q)))) for q in basis])
+
+
+def total(op: OperatorMixin, V: Array) -> Array:
+    """v'Av of each component. The sum counts shared variance more than once, and can exceed the total."""
+    return np.sum(scores_of(op, V) ** 2, axis=0)
+
+
+def pca_share(op: OperatorMixin, V: Array) -> Array:
+    """v_j'Av_j over the sum of the r leading eigenvalues: the share of what r dense components have."""
+    return total(op, V) / leading_pairs(op, len(V), tol=1e-7).values.sum()
+
+
+def _scores(op: OperatorMixin, v: Array) -> Array:
+    support = np.flatnonzero(v)
+    return op.scores(support, v[support])
+
+
+DEFINITIONS: dict[str, Callable[[OperatorMixin, Array], Array]] = {
+    "adjusted": adjusted,
+    "subspace": subspace,
+    "sum": total,
+    "pca_share": pca_share,
+}
+
+
+def overlap_report(op: OperatorMixin, V: Array) -> dict[str, float]:
+    """Return how far components are from orthogonal and scores from uncorrelated: the largest |cosine| of each."""
+    scores = scores_of(op, V)
+    return {"loadings": _largest_cosine(V.T), "scores": _largest_cosine(scores)}
+
+
+def _largest_cosine(columns: Array) -> float:
+    lengths = np.linalg.norm(columns, axis=0)
+    unit = columns / np.where(lengths > 0.0, lengths, 1.0)
+    cosines = np.abs(unit.T @ unit)
+    np.fill_diagonal(cosines, 0.0)
+    return float(cosines.max(initial=0.0))
