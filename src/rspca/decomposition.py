@@ -5,32 +5,39 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from rspca import rounding as _rounding
 from rspca.components import Component, OnStep, Step
 from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.sources import balanced, negligible
-from rspca.polishing import polish
-from rspca.relaxation import SOLVERS
-from rspca.spectral import leading_pairs
-from rspca.vectors import inclusion_probabilities, oriented, top_k
+from rspca.operators.standins import WORKING_SHARE, Sketch, StandIn, WorkingSet
+from rspca.polishing import Polished, best_after_swaps, polish
+from rspca.relaxation import SOLVERS, Climbed
+from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
+from rspca.vectors import inclusion_probabilities, l1_l2_maximizer, oriented, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
 PROJECTED_TOL = 1e-10
 """Relative change at which solver="projected" stops; the paper's table needs it."""
-LEADING_TOL = 1e-4
+LEADING_TOL = 1e-2
 """Residual to which the leading direction is found: it is only a start."""
+MOST_ROUNDS = 20
+"""Times that a stand-in for X is solved and confirmed."""
 POLISHED_DRAWS = 3
-"""Draws that are polished, of those that have the most variance."""
+"""Draws that are polished."""
+FINALISTS = 10
+"""Candidates that climb one by one; more than these are thinned out by power steps together."""
+SWAP_STARTS = 3
+"""Different ends of polishing from which swaps are tried."""
 START_BUDGET = 2 * 10**7
 """Entries of X times coordinate starts: small problems are climbed from every feature, large ones from few."""
-SWAP_STARTS = 3
-"""Different end points of the power steps from which swaps are tried."""
+LARGE = 10**6
+"""Entries of X beyond which a sketch stands in for it when the support is not small."""
 
 
 class Options(NamedTuple):
@@ -43,6 +50,11 @@ class Options(NamedTuple):
     polish: bool = True
     max_iter: int = 1000
     tol: float = 1e-7
+
+    @property
+    def solver_tol(self) -> float:
+        """Where stage 1 stops: the paper's solver by the change of x, ours by the gain."""
+        return PROJECTED_TOL if self.solver == "projected" else self.tol
 
 
 class Found(NamedTuple):
@@ -65,33 +77,83 @@ def rspca_component(
     op: OperatorMixin, k: int, tell: Tell, *, options: Options, normalization: str, rng: np.random.Generator
 ) -> Found:
     """One component by the paper's method: a stationary point, rounded at random, polished, refitted."""
-    eligible = eligible_features(op)
+    eligible, n = eligible_features(op), op.shape[1]
     k = min(k, len(eligible))
     s = float(options.s or k)
-    paper = options.solver == "projected"
-    leading = leading_pairs(op, 1, tol=PROJECTED_TOL if paper else LEADING_TOL).vectors[:, 0]
-    relaxed = SOLVERS[options.solver](
-        op, k, leading, max_iter=options.max_iter, tol=PROJECTED_TOL if paper else options.tol,
-        on_iteration=lambda i, variance: tell("relax", i, variance),
-    )  # fmt: skip
-    x, swap_optimal = relaxed.x, None
+    sketch = Sketch(op)
+    leading = start = sketch.lead(PROJECTED_TOL if options.solver == "projected" else LEADING_TOL)
+    stand_in: StandIn = WorkingSet(op, np.arange(n))
+    if options.solver == "linearized":
+        start = SOLVERS["linearized"](sketch.operator, k, leading, max_iter=sketch.most_steps, tol=options.tol).x
+        stand_in = choose_stand_in(sketch, start, k)
+    relaxed = relax(stand_in, k, start, options, tell)
     if options.rounding == "bernoulli":
-        x = _rounding.best_bernoulli(op, _rounding.bernoulli_draws(x, s, options.n_draws, rng), k, s)
-        candidates = [np.flatnonzero(x)]
+        candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:
-        candidates = screened(op, x, _rounding.exact_supports(x, k, s, options.n_draws, rng), eligible)
-        if options.polish:
-            candidates += [top_k(np.abs(leading), k), *coordinate_starts(op, k, eligible)]
-    support = candidates[0]
+        supports = exact_supports(relaxed.x, k, s, options.n_draws, rng)
+        candidates = best_draws(op, relaxed, [completed(one, relaxed, eligible) for one in supports])
+    x, swap_optimal = candidates[:, 0], None
     if options.polish:
-        best = polish(op, candidates, eligible=eligible, swap_starts=SWAP_STARTS)
-        tell("polish", best.n_iter, best.variance)
-        support, swap_optimal = best.support, best.swap_optimal
-        x = np.zeros(len(x))
-        x[support] = best.loadings
+        if options.rounding == "exact":
+            candidates = np.column_stack([candidates, on_support(leading, top_k(np.abs(leading), k))])
+        best = improve(stand_in, candidates, int(np.count_nonzero(x)), eligible, options, tell)
+        x, swap_optimal = spread(best.loadings, best.support, n), best.swap_optimal
+    support = np.flatnonzero(x)
     loadings = NORMALIZATIONS[normalization](op, support, x[support])
     p = inclusion_probabilities(relaxed.x, s)
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)
+
+
+def choose_stand_in(sketch: Sketch, start: Array, k: int) -> StandIn:
+    """Return the columns that a small k can need, the sketch for a large k, and X itself where it is small."""
+    op = sketch.source
+    m, n = op.shape
+    if 3 * k <= WORKING_SHARE * n:
+        gradient = op.gram(start)
+        size = max(3 * k, 3 * int(np.count_nonzero(l1_l2_maximizer(gradient, k))) // 2, 64)
+        if size <= WORKING_SHARE * n:
+            return WorkingSet(op, top_k(np.abs(gradient), size))
+    return sketch if m * n > LARGE else WorkingSet(op, np.arange(n))
+
+
+def relax(stand_in: StandIn, k: int, x: Array, options: Options, tell: Tell) -> Climbed:
+    """Stage 1 on a stand-in for X, until X itself has nothing to add."""
+    spent = 0
+    for _ in range(MOST_ROUNDS):
+        features = stand_in.features
+        climbed = SOLVERS[options.solver](
+            stand_in.operator, k, x[features], max_iter=min(options.max_iter - spent, stand_in.most_steps),
+            tol=options.solver_tol, on_iteration=partial(tell, "relax"),
+        )  # fmt: skip
+        spent += climbed.n_iter
+        seen = stand_in.confirm(climbed.x, lambda g: np.flatnonzero(l1_l2_maximizer(g, k)), options.tol)
+        x = spread(climbed.x, features, len(seen.gradient))
+        if seen.settled or spent >= options.max_iter:
+            break
+    converged = seen.settled and (climbed.converged or spent < options.max_iter)
+    return Climbed(x, seen.gradient, seen.variance, spent, converged)
+
+
+def improve(stand_in: StandIn, V: Array, k: int, eligible: Array, options: Options, tell: Tell) -> Polished:
+    """Polish candidates on a stand-in for X, until X itself has nothing to add; then exchange single features."""
+    allowed = np.zeros(len(V), dtype=bool)
+    allowed[eligible] = True
+    for _ in range(MOST_ROUNDS):
+        small, features = stand_in.operator, stand_in.features
+        inside = np.flatnonzero(allowed[features])
+        starts = V[features, : stand_in.most_candidates]
+        starts = starts[:, starts.any(axis=0)]  # a candidate may lie outside the working set
+        if small is stand_in.source:
+            starts = np.hstack([starts, coordinate_starts(small, inside)])
+        ends = polish(small, starts, k, eligible=inside, finalists=FINALISTS, tol=options.tol)
+        v = spread(ends[0].loadings, ends[0].support, len(features))
+        seen = stand_in.confirm(v, lambda g: eligible[top_k(np.abs(g[eligible]), k)], options.tol)
+        V = spread(v, features, len(V))[:, None]
+        tell("polish", ends[0].n_iter, seen.variance)
+        if seen.settled:
+            break
+    ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
+    return best_after_swaps(stand_in.source, ends, eligible=eligible)
 
 
 def eligible_features(op: OperatorMixin) -> Array:
@@ -100,35 +162,47 @@ def eligible_features(op: OperatorMixin) -> Array:
     return np.flatnonzero(norms > negligible(norms, op.shape[0]))
 
 
-def screened(op: OperatorMixin, x: Array, supports: list[Array], eligible: Array) -> list[Array]:
-    """Return the POLISHED_DRAWS supports on which x has the most variance, best first, and the k largest."""
-    supports = [completed(one, x, eligible, op.sq_norms) for one in supports]
-    V = np.zeros((len(x), len(supports)))
-    for column, support in enumerate(supports):
-        V[support, column] = x[support] / np.linalg.norm(x[support])
-    order = np.argsort(-_rounding.variances(op, V), kind="stable")[:POLISHED_DRAWS]
-    return [supports[i] for i in order] + ([] if 0 in order else [supports[0]])
+def best_draws(op: OperatorMixin, relaxed: Climbed, supports: list[Array]) -> Array:
+    """Return x on its k largest entries and on the POLISHED_DRAWS other supports that promise most, best first.
+
+    By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product. The few that are
+    left are compared by their variance, in one block product.
+    """
+    x = relaxed.x
+    promised = [float(x[one] @ relaxed.gradient[one]) / float(np.linalg.norm(x[one])) for one in supports]
+    others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[:POLISHED_DRAWS]
+    V = np.column_stack([on_support(x, supports[i]) for i in [0, *others]])
+    return V[:, np.argsort(-op.variances(V), kind="stable")]
 
 
-def completed(support: Array, x: Array, eligible: Array, norms: Array) -> Array:
-    """Return the support with features that x does not use exchanged for the varying ones of largest norm."""
-    used = support[x[support] != 0.0]
+def on_support(x: Array, support: Array) -> Array:
+    """Return x with all other entries set to zero, scaled to unit length."""
+    return spread(x[support] / np.linalg.norm(x[support]), support, len(x))
+
+
+def spread(values: Array, support: Array, n: int) -> Array:
+    """Return the vector of length n with these values on this support."""
+    out = np.zeros(n)
+    out[support] = values
+    return out
+
+
+def completed(support: Array, relaxed: Climbed, eligible: Array) -> Array:
+    """Return the support with features that x does not use exchanged for those of largest gradient."""
+    used = support[relaxed.x[support] != 0.0]
     if len(used) == len(support):
         return support
     spare = np.setdiff1d(eligible, used)
-    return np.sort(np.concatenate([used, spare[top_k(norms[spare], len(support) - len(used))]]))
+    return np.sort(np.concatenate([used, spare[top_k(np.abs(relaxed.gradient[spare]), len(support) - len(used))]]))
 
 
-def coordinate_starts(op: OperatorMixin, k: int, eligible: Array) -> list[Array]:
-    """Return for single features the k features most correlated with each: every feature of a small problem."""
+def coordinate_starts(op: OperatorMixin, eligible: Array) -> Array:
+    """Return unit vectors of single features as columns: every feature of a small problem, none of a large one."""
     count = min(len(eligible), START_BUDGET // (op.shape[0] * op.shape[1]))
-    if count == 0:
-        return []
-    features = eligible[top_k(op.sq_norms[eligible], count)]
-    rows = np.abs(op.gram_rows(features))
-    off = np.setdiff1d(np.arange(op.shape[1]), eligible)
-    rows[:, off] = -1.0
-    return [top_k(row, k) for row in rows]
+    features = eligible[top_k(op.sq_norms[eligible], count)] if count else eligible[:0]
+    starts = np.zeros((op.shape[1], count))
+    starts[features, np.arange(count)] = 1.0
+    return starts
 
 
 def one_after_another(

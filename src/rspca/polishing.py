@@ -1,8 +1,7 @@
-"""Monotone ascent at fixed k: truncated power steps with refit, then single swaps until none can gain."""
+"""Monotone ascent at fixed k: truncated power steps, refits, then single swaps until none can gain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,9 @@ SWAP_BUDGET = 10**6
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
-"""Relative gain below which a swap or a power step counts as none."""
+"""Relative gain below which a swap counts as none."""
+MOST_STEPS = 30
+"""Truncated power steps that all candidates take together."""
 ROUGH, FINE = 1e-3, 1e-7
 """Residuals to which refits are carried out on the way and at the end."""
 
@@ -31,67 +32,80 @@ class Polished(NamedTuple):
     swap_optimal: bool | None
 
 
-def refit(op: OperatorMixin, support: Array, start: Array | None = None, tol: float = FINE) -> tuple[float, Array]:
-    """Return the largest v'X'Xv over unit vectors with this support, and that vector's loadings."""
-    values, vectors = leading_pairs(op.restrict(support), 1, start, tol=tol)
+def polish(
+    op: OperatorMixin, V: Array, k: int, *, eligible: Array, finalists: int, tol: float = 1e-7, max_iter: int = 100
+) -> list[Polished]:
+    """Improve the columns of V, each a vector with about k non-zeros, and return where they end, best first.
+
+    If there are more columns than finalists, truncated power steps with all of them at once choose.
+    """
+    if V.shape[1] > finalists:
+        V = power_steps(op, V, k, eligible=eligible, keep=finalists)
+    ends: dict[bytes, Polished] = {}
+    for v in V.T:
+        end = climb(op, v, k, eligible=eligible, tol=tol, max_iter=max_iter)
+        ends.setdefault(end.support.tobytes(), end)
+    return sorted(ends.values(), key=lambda one: -one.variance)
+
+
+def power_steps(op: OperatorMixin, V: Array, k: int, *, eligible: Array, keep: int) -> Array:
+    """Take truncated power steps v <- top-k(X'Xv) with all columns until their supports stay; return the best."""
+    patterns = V != 0.0
+    for _ in range(MOST_STEPS):
+        gradients = op.gram(V)
+        variances = np.einsum("ij,ij->j", V, gradients)
+        V = truncated(gradients, k, eligible)
+        unchanged = (V != 0.0) == patterns
+        patterns = V != 0.0
+        if unchanged.all():
+            break
+    _, first = np.unique(patterns, axis=1, return_index=True)  # columns whose supports met go on as one
+    return V[:, first[np.argsort(-variances[first], kind="stable")[:keep]]]
+
+
+def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, max_iter: int) -> Polished:
+    """Refit, take the k largest entries of X'Xv, and repeat until the support stays or gains less than tol."""
+    support = np.flatnonzero(v)
+    part = op.restrict(support)
+    value, loadings = refit(part, v[support], ROUGH)
+    n_iter = 0
+    for n_iter in range(1, max_iter + 1):
+        gradient = op.gradient(part, support, loadings)
+        proposed = eligible[top_k(np.abs(gradient[eligible]), k)]
+        if np.array_equal(proposed, support):
+            break
+        next_part = op.restrict(proposed)
+        next_value, next_loadings = refit(next_part, gradient[proposed], ROUGH)
+        gain = next_value - value
+        if gain > 0.0 or len(support) < k:
+            support, part, value, loadings = proposed, next_part, next_value, next_loadings
+        if gain <= tol * value:
+            break
+    return Polished(support, loadings, value, n_iter, None)
+
+
+def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, Array]:
+    """Return the leading eigenpair of the few columns of a support, from a good start."""
+    values, vectors = leading_pairs(part, 1, start, tol=tol)
     return float(values[0]), vectors[:, 0]
 
 
-def polish(
-    op: OperatorMixin, supports: Iterable[Array], *, eligible: Array, swap_starts: int = 1, max_iter: int = 100
-) -> Polished:
-    """Improve each support by truncated power steps, the best `swap_starts` of them by swaps; return the best."""
-    climbed = truncated_power(op, list(supports), eligible=eligible, max_iter=max_iter)
-    k = len(climbed[0].support)
+def truncated(G: Array, k: int, eligible: Array) -> Array:
+    """Return the k largest entries of each column, among eligible rows, scaled to unit length."""
+    V = np.zeros_like(G)
+    for column in range(G.shape[1]):
+        support = eligible[top_k(np.abs(G[eligible, column]), k)]
+        V[support, column] = G[support, column]
+    lengths = np.linalg.norm(V, axis=0)
+    return V / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, eligible: Array) -> Polished:
+    """Return the best that single exchanges make of these ends, where examining them all is affordable."""
+    k = len(ends[0].support)
     if k * (len(eligible) - k) > SWAP_BUDGET:
-        return climbed[0]
-    if k == len(eligible):
-        return climbed[0]._replace(swap_optimal=True)
-    swapped = [swap(op, one, eligible=eligible) for one in climbed[:swap_starts]]
-    return max(swapped, key=lambda one: one.variance)
-
-
-def truncated_power(op: OperatorMixin, supports: list[Array], *, eligible: Array, max_iter: int) -> list[Polished]:
-    """Repeat for each support: refit, then take the k largest entries of X'Xv, until the support stays.
-
-    All candidates share one block product an iteration. Returns the different end points, best first.
-    """
-    k = len(supports[0])
-    allowed = np.zeros(op.shape[1], dtype=bool)
-    allowed[eligible] = True
-    done: dict[bytes, Polished] = {}
-    active = {s.tobytes(): (s, *refit(op, s, tol=ROUGH)) for s in supports}
-    for iteration in range(1, max_iter + 1):
-        V = np.zeros((op.shape[1], len(active)))
-        for column, (support, _, loadings) in enumerate(active.values()):
-            V[support, column] = loadings
-        following: dict[bytes, tuple[Array, float, Array]] = {}
-        gradients = np.where(allowed[:, None], np.abs(_gram(op, V)), -1.0)
-        for column, (key, (support, value, loadings)) in enumerate(active.items()):
-            proposed = top_k(gradients[:, column], k)
-            name = proposed.tobytes()
-            if name == key:
-                done[key] = Polished(support, loadings, value, iteration, None)
-            elif name not in done and name not in following:
-                better, vector = refit(op, proposed, gradients[proposed, column], tol=ROUGH)
-                if better > value * (1.0 + SMALLEST_GAIN):
-                    following[name] = (proposed, better, vector)
-                else:
-                    done[key] = Polished(support, loadings, value, iteration, None)
-        active = following
-        if not active:
-            break
-    for key, (support, value, loadings) in active.items():
-        done[key] = Polished(support, loadings, value, max_iter, None)
-    return sorted(done.values(), key=lambda one: -one.variance)
-
-
-def _gram(op: OperatorMixin, V: Array) -> Array:
-    """X'XV, reading only the columns that V uses for the first product where they are few."""
-    rows = np.flatnonzero(V.any(axis=1))
-    if len(rows) > op.shape[1] // 4 or not op.has_samples:
-        return op.gram(V)
-    return np.asarray(op.rmatmat(op.restrict(rows).matmat(V[rows])), dtype=np.float64)
+        return ends[0]
+    return max((swap(op, end, eligible=eligible) for end in ends), key=lambda one: one.variance)
 
 
 def swap(op: OperatorMixin, start: Polished, *, eligible: Array) -> Polished:
@@ -102,53 +116,50 @@ def swap(op: OperatorMixin, start: Polished, *, eligible: Array) -> Polished:
     R_ii alpha^2 + v_i^2 q - 2 alpha v_i r_i > 0: the Schur complement of S + j with i removed, as the shift tends to l.
     So one k x k eigendecomposition examines all k (n - k) exchanges.
     """
-    support = start.support.copy()
-    diagonal = op.sq_norms
-    rows = op.gram_rows(support)
-    swap_optimal = False
-    n_swaps = 0
-    while n_swaps < MOST_SWAPS:
-        inside = rows[:, support]
-        values, vectors = scipy.linalg.eigh((inside + inside.T) / 2.0)
+    support, n_swaps, swap_optimal = start.support.copy(), 0, False
+    diagonal, rows = op.sq_norms, op.gram_rows(support)
+    while n_swaps < MOST_SWAPS and not swap_optimal:
+        values, vectors = scipy.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
-        gaps = np.maximum(value - values[:-1], SMALLEST_GAIN * value)
-        rest = (vectors[:, :-1] / gaps) @ vectors[:, :-1].T
+        least = SMALLEST_GAIN * value
+        rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
         entering = np.setdiff1d(eligible, support, assume_unique=True)
         a = rows[:, entering]
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
-        least = SMALLEST_GAIN * value
         rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
         curvature = r**2 - rest_ii * q
         gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        if not np.any(gain > 0.0):
-            swap_optimal = True
-            break
         score = np.where(gain > 0.0, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
-        found = _best_exchange(op, rows, support, entering, score, value * (1.0 + SMALLEST_GAIN))
-        if found is None:
+        exchange = _best_exchange(rows, diagonal, support, entering, score, value + least)
+        if exchange is None:
             swap_optimal = True
-            break
-        support, rows = found
-        n_swaps += 1
+        else:
+            leaving, joining = exchange
+            support[leaving] = joining
+            rows[leaving] = op.gram_rows(np.array([joining]))[0]
+            n_swaps += 1
     order = np.argsort(support)
-    value, loadings = refit(op, support[order], v[order], tol=FINE)
+    value, loadings = refit(op.restrict(support[order]), v[order])
     return Polished(support[order], loadings, value, start.n_iter + n_swaps, swap_optimal)
 
 
 def _best_exchange(
-    op: OperatorMixin, rows: Array, support: Array, entering: Array, score: Array, value: float
-) -> tuple[Array, Array] | None:
-    """Try the most promising exchanges in turn; return the new support and its Gram rows, or None."""
-    tries = 8 if len(support) <= 200 else 2
-    for flat in np.argsort(score, axis=None)[::-1][:tries]:
+    rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
+) -> tuple[int, int] | None:
+    """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
+    tries = min(8 if len(support) <= 100 else 2, np.count_nonzero(score))
+    best, found = value, None
+    for flat in np.argpartition(score, score.size - tries, axis=None)[score.size - tries :] if tries else ():
         i, j = np.unravel_index(flat, score.shape)
-        if score[i, j] <= 0.0:
-            return None
-        new_support, new_rows = support.copy(), rows.copy()
-        new_support[i] = entering[j]
-        new_rows[i] = op.gram_rows(entering[j : j + 1])[0]
-        inside = new_rows[:, new_support]
-        if scipy.linalg.eigvalsh((inside + inside.T) / 2.0)[-1] > value:
-            return new_support, new_rows
-    return None
+        inside = _symmetric(rows[:, support])
+        inside[i, :] = inside[:, i] = rows[:, entering[j]]
+        inside[i, i] = diagonal[entering[j]]
+        reached = float(scipy.linalg.eigvalsh(inside, subset_by_index=(len(inside) - 1, len(inside) - 1))[0])
+        if reached > best:
+            best, found = reached, (int(i), int(entering[j]))
+    return found
+
+
+def _symmetric(A: Array) -> Array:
+    return (A + A.T) / 2.0

@@ -26,9 +26,19 @@ class Relaxed(NamedTuple):
     converged: bool
 
 
+class Climbed(NamedTuple):
+    """The same for the steps that follow, with the gradient X'Xx that they need."""
+
+    x: Array
+    gradient: Array
+    variance: float
+    n_iter: int
+    converged: bool
+
+
 def linearized(
     op: OperatorMixin, k: float, start: Array, *, max_iter: int, tol: float, on_iteration: OnIteration | None = None
-) -> Relaxed:
+) -> Climbed:
     """Climb by x <- argmax of <Ay, .> over the constraints; the variance never decreases.
 
     With y = x this is the ascent of Journee, Nesterov, Richtarik and Sepulchre (2010), which cannot lose variance
@@ -36,8 +46,8 @@ def linearized(
     back and repeated with beta = 0. No product is spent on y: Ay is a combination of known gradients. It stops when
     a step with beta = 0 gains less than tol, relatively.
     """
-    gradient, variance = op.gram(start), -np.inf  # the start need not satisfy the constraints
-    x, before, beta, last_gain = start, gradient, 0.0, np.inf
+    x, gradient, variance = start, op.gram(start), -np.inf  # the start need not satisfy the constraints
+    before, beta, last_gain = gradient, 0.0, np.inf
     for iteration in range(1, max_iter + 1):
         y = l1_l2_maximizer(gradient + beta * (gradient - before), k)
         y_gradient = op.gram(y)
@@ -51,9 +61,9 @@ def linearized(
             on_iteration(iteration, variance)
         small = gain <= tol * variance
         if small and beta == 0.0:
-            return Relaxed(x, variance, iteration, True)
+            return Climbed(x, gradient, variance, iteration, True)
         beta, last_gain = 0.0 if small else _extrapolation(gain, last_gain), gain
-    return Relaxed(x, variance, max_iter, False)
+    return Climbed(x, gradient, variance, max_iter, False)
 
 
 def _extrapolation(gain: float, last_gain: float) -> float:
@@ -64,7 +74,7 @@ def _extrapolation(gain: float, last_gain: float) -> float:
 
 def projected(
     op: OperatorMixin, k: float, start: Array, *, max_iter: int, tol: float, on_iteration: OnIteration | None = None
-) -> Relaxed:
+) -> Climbed:
     """Iterate what the paper evidently ran: z = P(x + Ax / l_1) on the l1 ball, x = z / max(1, |z|_2).
 
     `start` must be the leading eigenvector of A. This is not the projection on the intersection of the two balls,
@@ -83,8 +93,8 @@ def projected(
         if on_iteration is not None:
             on_iteration(iteration, float(x @ gradient))
         if change <= tol * float(np.linalg.norm(x)):
-            return Relaxed(x, float(x @ gradient), iteration, True)
-    return Relaxed(x, float(x @ gradient), max_iter, False)
+            return Climbed(x, gradient, float(x @ gradient), iteration, True)
+    return Climbed(x, gradient, float(x @ gradient), max_iter, False)
 
 
 SOLVERS = {"linearized": linearized, "projected": projected}
@@ -105,4 +115,5 @@ def best_relaxation(
 ) -> Relaxed:  # fmt: skip
     """Solve from each start and return the best end point."""
     ends = [SOLVERS[solver](op, k, x, max_iter=max_iter, tol=tol, on_iteration=on_iteration) for x in starts]
-    return max(ends, key=lambda end: end.variance)
+    best = max(ends, key=lambda end: end.variance)
+    return Relaxed(best.x, best.variance, best.n_iter, best.converged)

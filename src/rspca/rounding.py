@@ -52,7 +52,7 @@ def best_bernoulli(op: OperatorMixin, draws: Array, k: float, s: float) -> Array
     allowed = np.flatnonzero(lengths <= 1.0 + 2.0 * np.sqrt(k / s))
     if not len(allowed):
         return draws[:, int(np.argmin(lengths))]
-    return draws[:, allowed[int(np.argmax(variances(op, draws[:, allowed])))]]
+    return draws[:, allowed[int(np.argmax(op.variances(draws[:, allowed])))]]
 
 
 def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Generator) -> list[Array]:
@@ -74,13 +74,6 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
             support = np.sort(order[np.minimum(picked, len(order) - 1)])
             found.setdefault(support.tobytes(), support)
     return list(found.values())
-
-
-def variances(op: OperatorMixin, V: Array) -> Array:
-    """Return v'X'Xv for each column of V, from one product with the rows that are not zero in all of them."""
-    rows = np.flatnonzero(V.any(axis=1))
-    scores = op.restrict(rows).matmat(V[rows]) if len(rows) < op.shape[1] // 4 else op.matmat(V)
-    return np.einsum("ij,ij->j", scores, scores, dtype=np.float64)
 
 
 class Theorem1(NamedTuple):

@@ -1,4 +1,4 @@
-"""Leading eigenpairs of X'X from products alone: warm-started, restarted Rayleigh-Ritz; exact where it is small."""
+"""Leading eigenpairs of X'X from products alone: warm-started, restarted Lanczos; dense where that is quicker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import scipy.linalg
 
 from rspca.operators.protocol import Array, OperatorMixin
 
-DENSE = 128
-"""Up to this many features (or samples) a dense eigendecomposition is quicker than products."""
-BASIS = 20
-"""Size at which the search space is cut back to its best directions."""
-KEPT = 5
-"""Directions kept by a restart, beyond those wanted."""
+DENSE = 64
+"""Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
+BASIS = 40
+"""Vectors after which Lanczos restarts from the pairs it has."""
 
 
 class Pairs(NamedTuple):
@@ -25,54 +23,63 @@ class Pairs(NamedTuple):
 
 
 def leading_pairs(
-    op: OperatorMixin, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 500
+    op: OperatorMixin, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 2000
 ) -> Pairs:
     """Return the `count` leading eigenpairs of X'X, to residual |A v - l v| <= tol l_1.
 
-    `start` (a vector, or a block) is improved, not replaced: its Rayleigh quotient is never lost. The error of an
-    eigenvalue is of the order of the square of its residual.
+    A `start` that is already good saves products. The error of an eigenvalue is of the order of the square of its
+    residual over its distance to the others.
     """
     m, n = op.shape
     count = min(count, n)
-    if n <= DENSE:
-        return _top(op.gram_block(np.arange(n)), count)
-    if m <= DENSE and count <= m:
+    if count <= m <= DENSE < n and m * n <= 2**20:
         block = np.asarray(op.columns(np.arange(n)), dtype=np.float64)
         values, left = _top(block @ block.T, count)
         vectors = block.T @ left
         lengths = np.linalg.norm(vectors, axis=0)
-        if lengths.min() > 1e-8 * lengths.max():
+        if lengths[-1] > 1e-8 * lengths[0] > 0.0:
             return Pairs(values, vectors / lengths)
-    return rayleigh_ritz(op, count, start, tol=tol, max_iter=max_iter)
+    # Where no start is known the dense route serves longer, and all eigenvectors of a tiny problem come from it.
+    if n <= DENSE or (start is None and n <= 4 * DENSE) or count > n // 4:
+        return _top(op.gram_block(np.arange(n)), count)
+    values, vectors = lanczos(op, count, start, tol=tol, max_iter=max_iter)
+    return Pairs(values[:count], vectors[:, :count])
 
 
-def rayleigh_ritz(op: OperatorMixin, count: int, start: Array | None, *, tol: float, max_iter: int) -> Pairs:
-    """Expand a subspace by the residual of the first unconverged pair until all wanted pairs are converged."""
+def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:
+    """Lanczos with full orthogonalization, restarted from the wanted Ritz vectors when the basis is full.
+
+    Returns every Ritz pair of the last basis: the `count` leading ones are converged, the others are what is known.
+    """
     n = op.shape[1]
-    first = np.random.default_rng(n).standard_normal(n) if start is None else start
-    basis = _orthonormal(np.empty((n, 0)), first.reshape(n, -1))
-    images = op.gram(basis)
-    for _ in range(max_iter):
-        values, coefficients = scipy.linalg.eigh(basis.T @ images)
-        values, coefficients = values[::-1], coefficients[:, ::-1]
-        wanted = coefficients[:, :count]
-        residuals = images @ wanted - (basis @ wanted) * values[:count]
-        sizes = np.linalg.norm(residuals, axis=0)
-        open_pairs = np.flatnonzero(sizes > tol * max(values[0], np.finfo(float).tiny))
-        short = basis.shape[1] < min(count, n)
-        if not len(open_pairs) and not short:
+    size = min(n, BASIS + 2 * count)
+    basis = np.empty((n, size), order="F")
+    projected = np.zeros((size, size))
+    basis[:, 0] = _unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
+    filled = 1  # vectors in the basis; the last of them has not been multiplied yet
+    for iteration in range(1, max_iter + 1):
+        image = op.gram(basis[:, filled - 1])
+        rest, coefficients = _orthogonalized(image, basis[:, :filled])
+        projected[:filled, filled - 1] = projected[filled - 1, :filled] = coefficients
+        beta = float(np.linalg.norm(rest))
+        values, weights = scipy.linalg.eigh(projected[:filled, :filled])
+        values, weights = values[::-1], weights[:, ::-1]
+        scale = max(float(values[0]), np.finfo(float).tiny)
+        residuals = beta * np.abs(weights[-1, :count])
+        converged = filled >= count and residuals.max() <= tol * scale
+        if converged or filled == n or iteration == max_iter:
             break
-        if basis.shape[1] >= BASIS + count:
-            keep = coefficients[:, : count + KEPT]
-            basis, images = basis @ keep, images @ keep
-        new = residuals[:, open_pairs[:1]] if len(open_pairs) else _fresh(n, basis.shape[1])
-        new = _orthonormal(basis, new)
-        if not new.shape[1]:  # the space is invariant; only a direction from outside can add to it
-            new = _orthonormal(basis, _fresh(n, basis.shape[1]))
-            if not new.shape[1] or not short:
-                break
-        basis, images = np.hstack([basis, new]), np.hstack([images, op.gram(new)])
-    return Pairs(np.maximum(values[:count], 0.0), basis @ coefficients[:, :count])
+        if filled == size:  # restart: the wanted vectors, in which A is diagonal, and the residual they share
+            kept = min(filled - 1, count + 5)
+            basis[:, :kept] = basis @ weights[:, :kept]
+            projected[:] = 0.0
+            np.fill_diagonal(projected[:kept, :kept], values[:kept])
+            filled = kept
+        if beta <= 1e-14 * scale:  # the space is invariant: go on outside it
+            rest, _ = _orthogonalized(_fresh(n, filled), basis[:, :filled])
+        basis[:, filled] = _unit(rest)
+        filled += 1
+    return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
 
 
 def _top(A: Array, count: int) -> Pairs:
@@ -81,23 +88,17 @@ def _top(A: Array, count: int) -> Pairs:
     return Pairs(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
 
+def _orthogonalized(v: Array, basis: Array) -> tuple[Array, Array]:
+    """Return v less its part in span(basis), and the coefficients of that part; twice is enough (Kahan, Parlett)."""
+    coefficients = basis.T @ v
+    v = v - basis @ coefficients
+    again = basis.T @ v
+    return v - basis @ again, coefficients + again
+
+
+def _unit(v: Array) -> Array:
+    return v / np.linalg.norm(v)
+
+
 def _fresh(n: int, seed: int) -> Array:
-    return np.random.default_rng([n, seed]).standard_normal((n, 1))
-
-
-def _orthonormal(basis: Array, new: Array) -> Array:
-    """Return the part of `new` outside span(basis), orthonormal; directions that vanish are left out."""
-    found: list[Array] = []
-    for column in new.T:
-        length = float(np.linalg.norm(column))
-        if length == 0.0:
-            continue
-        v = column / length
-        for _ in range(2):  # twice is enough (Kahan-Parlett)
-            v = v - basis @ (basis.T @ v)
-            for q in found:
-                v = v - q * (q @ v)
-        length = float(np.linalg.norm(v))
-        if length > 1e-10:
-            found.append(v / length)
-    return np.column_stack(found) if found else np.empty((len(new), 0))
+    return np.random.default_rng([n, seed]).standard_normal(n)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 1 << 20
-"""Size of the pieces in which data are read when they must be converted or read only once: half an L2 cache."""
+BLOCK_BYTES = 1 << 23
+"""Size of the pieces in which data are read when they must be converted or read only once. Small enough for a
+last-level cache, large enough that the work between two BLAS calls does not show."""
 
 
 @runtime_checkable
@@ -64,6 +65,8 @@ class OperatorMixin:
 
     has_samples: bool = True
     """Whether rows are samples, so that scores exist. A Gram matrix has none."""
+    small_gram: int = 128
+    """Up to this many columns their Gram matrix is soon formed, and quicker to work with than they are."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
 
@@ -112,10 +115,21 @@ class OperatorMixin:
         """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
         return _as_float64(self.rmatmat(self.columns(support))).T
 
+    def variances(self, V: Array) -> Array:
+        """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
+        rows = np.flatnonzero(V.any(axis=1))
+        few = len(rows) < self.shape[1] // 4
+        scores = self.restrict(rows).matmat(V[rows]) if few else self.matmat(V)
+        return np.einsum("ij,ij->j", scores, scores, dtype=np.float64)
+
+    def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
+        """X'(X_S loadings) in float64; `part` is restrict(support)."""
+        return _as_float64(self.rmatmat(part.matmat(loadings)))
+
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings, accumulated in float64 whatever the type of the data."""
         out = np.zeros(self.shape[0])
-        for part in chunks(len(support), self.shape[0] * 8, 8 * BLOCK_BYTES):
+        for part in chunks(len(support), self.shape[0] * 8):
             out += _as_float64(self.columns(support[part])) @ loadings[part]
         return out
 
@@ -195,6 +209,11 @@ class Wrapper(OperatorMixin):
 
     def __init__(self, inner: OperatorMixin) -> None:
         self.inner = inner
+
+    @property
+    def small_gram(self) -> int:  # type: ignore[override]
+        """Columns up to which their Gram matrix is soon formed."""
+        return self.inner.small_gram
 
     @property
     def has_samples(self) -> bool:  # type: ignore[override]

@@ -39,9 +39,22 @@ class Centered(Wrapper):
             product = product + self.shape[0] * np.multiply.outer(self.mean, shift)
         return product
 
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """Centered scores in float64."""
+        return self.inner.scores(support, loadings) - self.mean[support] @ loadings
+
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
         return self.inner.columns(support) - _like(self.mean[support], self)
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S of centered columns: by subtraction where the data are sparse and that loses few digits."""
+        mean, m = self.mean[support], self.shape[0]
+        if self.inner.small_gram > OperatorMixin.small_gram:
+            block = self.inner.gram_block(support)
+            if np.all(m * mean**2 <= 0.99 * np.diagonal(block)):
+                return block - m * np.multiply.outer(mean, mean)
+        return super().gram_block(support)
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -83,6 +96,10 @@ class Scaled(Wrapper):
     def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
         """Weights * X'(X (weights * V) - 1 shift')."""
         return _scale_rows(self.weights, self.inner.gram(_scale_rows(self.weights, V), shift))
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S (weights_S * loadings) in float64."""
+        return self.inner.scores(support, self.weights[support] * loadings)
 
     def columns(self, support: Array, /) -> Array:
         """Scaled columns, dense."""
@@ -159,6 +176,10 @@ class Deflated(Wrapper):
         """(I - v v') X'(X (V - v v'V) - 1 shift')."""
         return self._project(self.inner.gram(self._project(V), shift))
 
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """Scores less the part along those of v, in float64."""
+        return self.inner.scores(support, loadings) - self.left * (self.v[support] @ loadings)
+
     def columns(self, support: Array, /) -> Array:
         """X_S - (Xv) v_S'."""
         return self.inner.columns(support) - _like(np.multiply.outer(self.left, self.v[support]), self)
@@ -207,6 +228,11 @@ class ScoreDeflated(Wrapper):
             return super().gram(V, shift)
         return self.inner.gram(V) - np.multiply.outer(self.loadings, self.loadings @ V)
 
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """Scores less their part along u, in float64."""
+        scores = self.inner.scores(support, loadings)
+        return scores - self.u * (self.u @ scores)
+
     def columns(self, support: Array, /) -> Array:
         """X_S - u (X'u)_S'."""
         return self.inner.columns(support) - _like(np.multiply.outer(self.u, self.loadings[support]), self)
@@ -238,6 +264,10 @@ class LowRank(Wrapper):
     def rmatmat(self, U: Array, /) -> Array:
         """X'U - b (a'U)."""
         return self.inner.rmatmat(U) - _like(np.multiply.outer(self.b, self.a @ U), self)
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings - a (b_S'loadings), in float64."""
+        return self.inner.scores(support, loadings) - self.a * (self.b[support] @ loadings)
 
     def columns(self, support: Array, /) -> Array:
         """X_S - a b_S'."""

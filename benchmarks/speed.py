@@ -1,0 +1,210 @@
+"""Time, passes and memory of one sparse component, as ratios to one ordinary principal component.
+
+    python benchmarks/speed.py            everything but the rivals, some minutes
+    python benchmarks/speed.py --rivals   the other packages too
+
+Each ratio is the median of 7 runs over the median of 7 runs of scipy.sparse.linalg.svds(X, 1) on the same centered
+operator, in turn. Our time includes means, column norms, polishing, refit and explained variance; svds gets the
+centered operator ready-made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from common import WORKLOADS, Report
+from scipy.sparse.linalg import LinearOperator, svds
+
+import rspca
+from rspca.operators import Centered, as_operator
+
+RUNS = 7
+SHARES = (0.01, 0.05, 0.20)
+RIVAL_SECONDS = 240
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def one_svds(X: Any) -> Callable[[], Any]:
+    op = Centered(as_operator(X))
+    linear = LinearOperator(
+        op.shape, matvec=op.matmat, rmatvec=op.rmatmat, matmat=op.matmat, rmatmat=op.rmatmat, dtype=op.dtype
+    )
+    return lambda: svds(linear, 1)
+
+
+def ratio(ours: Callable[[], Any], reference: Callable[[], Any], runs: int = RUNS) -> tuple[float, float, float]:
+    """Return median over median, and both medians, from runs in turn after one warm-up each."""
+    ours(), reference()
+    pairs = [(seconds(reference), seconds(ours)) for _ in range(runs)]
+    theirs, mine = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return mine / theirs, mine, theirs
+
+
+def nbytes(X: Any) -> int:
+    return X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+
+
+def peak_memory(work: Callable[[], Any]) -> int:
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def main_table(say: Report) -> None:
+    say("\nOne polished, refitted component; time over svds(X, 1), passes over X, peak memory beyond X\n")
+    say(f"{'data':<20}{'k':>6}{'time/svds':>11}{'ms':>9}{'svds ms':>9}{'passes':>8}{'MB':>8}{'allowed':>9}{'share':>9}")
+    for name, make in WORKLOADS.items():
+        X = make()
+        m, n = X.shape
+        largest = float(svds(one_svds(X).__closure__[0].cell_contents, 1, return_singular_vectors=False)[0]) ** 2
+        for share in SHARES:
+            k = int(share * n)
+            found = rspca.decompose(X, 1, k=k, random_state=0)
+            quotient, mine, theirs = ratio(lambda X=X, k=k: rspca.decompose(X, 1, k=k, random_state=0), one_svds(X))
+            extra = peak_memory(lambda X=X, k=k: rspca.decompose(X, 1, k=k, random_state=0)) / 1e6
+            item = X.dtype.itemsize
+            allowed = 0.1 * nbytes(X) / 1e6 + 50 + m * k * item / 1e6 + 8 * min(m, k) ** 2 / 1e6
+            say(
+                f"{name:<20}{k:>6}{quotient:>11.2f}{1e3 * mine:>9.1f}{1e3 * theirs:>9.1f}{found.passes:>8.1f}"
+                f"{extra:>8.1f}{allowed:>9.1f}{found.components[0].variance / largest:>9.4f}"
+            )
+
+
+def two_components(say: Report) -> None:
+    say("\nTwo components: time of the second over the first, and passes of the second\n")
+    say(f"{'data':<20}{'k':>6}{'second/first':>14}{'passes':>8}{'steps':>7}")
+    for name, make in WORKLOADS.items():
+        X = make()
+        for share in SHARES:
+            k = int(share * X.shape[1])
+            found = rspca.decompose(X, 2, k=k, random_state=0)
+            once = lambda X=X, k=k: rspca.decompose(X, 1, k=k, random_state=0)  # noqa: E731
+            twice = lambda X=X, k=k: rspca.decompose(X, 2, k=k, random_state=0)  # noqa: E731
+            both_over_one = ratio(twice, once)[0]
+            second = found.components[1]
+            say(f"{name:<20}{k:>6}{both_over_one - 1:>14.2f}{second.passes:>8.1f}{second.n_iter:>7}")
+
+
+def growth(say: Report) -> None:
+    say("\nGrowth at k = 5 % of n, simulated genotypes in float32: time against size, slope on log-log axes\n")
+    sizes = {
+        "n": [(1000, n) for n in (5000, 10000, 20000, 40000, 80000)],
+        "m": [(m, 10000) for m in (500, 1000, 2000, 4000, 8000)],
+    }
+    for axis, shapes in sizes.items():
+        times = []
+        for m, n in shapes:
+            X = rspca.datasets.make_genotypes(m, n, dtype=np.float32)[0]
+            work = lambda X=X, n=n: rspca.decompose(X, 1, k=n // 20, random_state=0)  # noqa: E731
+            work()
+            times.append(statistics.median(seconds(work) for _ in range(RUNS)))
+        size = [shape[0 if axis == "m" else 1] for shape in shapes]
+        slope = np.polyfit(np.log(size), np.log(times), 1)[0]
+        say(f"{axis} = {size}: {[round(1e3 * t, 1) for t in times]} ms, slope {slope:.2f}")
+
+
+def rivals(say: Report) -> None:
+    say(f"\nOther packages at k = 1 % of n: time over svds, share of the first component; {RIVAL_SECONDS} s at most\n")
+    for name in WORKLOADS:
+        for rival in ("rspca", "sklearn-SparsePCA", "sklearn-MiniBatchSparsePCA", "abess-SparsePCA"):
+            command = [sys.executable, __file__, "--one-rival", rival, "--workload", name]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=RIVAL_SECONDS, check=False)
+                said = done.stdout.strip().splitlines() or done.stderr.strip().splitlines()[-1:]
+                say(f"{name:<20}{rival:<28}{said[-1] if said else 'died without a word'}")
+            except subprocess.TimeoutExpired:
+                say(f"{name:<20}{rival:<28}not finished after {RIVAL_SECONDS} s")
+
+
+def one_rival(rival: str, workload: str) -> None:
+    """Fit one component with about k non-zeros by another package, and print what it has after a refit."""
+    import scipy.sparse
+
+    X = WORKLOADS[workload]()
+    k = X.shape[1] // 100
+    op = Centered(as_operator(X))
+    reference = statistics.median(seconds(one_svds(X)) for _ in range(3))
+    largest = float(rspca.decompose(X, 1, method="pca", k=k).components[0].variance)
+    if scipy.sparse.issparse(X) and rival != "rspca":
+        print("refuses sparse data")
+        return
+    started = time.perf_counter()
+    if rival == "rspca":
+        v, spent = rspca.decompose(X, 1, k=k, random_state=0).components[0].dense(), time.perf_counter() - started
+    elif rival.startswith("sklearn"):
+        v, spent = _sklearn(rival, X - X.mean(axis=0), k)
+    else:
+        v, spent = _abess(X, k)
+    support = np.flatnonzero(v)
+    refitted = op.scores(support, rspca.normalize(X, v)[support])
+    plain = op.scores(support, v[support] / np.linalg.norm(v))
+    print(
+        f"{spent / reference:>9.1f} x svds, {len(support)} non-zeros (k = {k}), share {plain @ plain / largest:.4f}, "
+        f"refitted {refitted @ refitted / largest:.4f}"
+    )
+
+
+def _sklearn(rival: str, X: np.ndarray, k: int) -> tuple[np.ndarray, float]:
+    """Bisect the penalty for about k non-zeros; the time reported is that of the one fit that is kept."""
+    import sklearn.decomposition as decomposition
+
+    kind = getattr(decomposition, rival.split("-")[1])
+    low, high, best = 0.0, None, None
+    alpha = 1.0
+    for _ in range(12):
+        started = time.perf_counter()
+        v = kind(n_components=1, alpha=alpha, random_state=0).fit(X).components_[0]
+        spent, nonzeros = time.perf_counter() - started, np.count_nonzero(v)
+        if nonzeros and (best is None or abs(nonzeros - k) < abs(np.count_nonzero(best[0]) - k)):
+            best = (v, spent)
+        if nonzeros == k:
+            break
+        low, high = (alpha, high) if nonzeros > k else (low, alpha)
+        alpha = alpha * 4 if high is None else (low + high) / 2
+    assert best is not None
+    return best
+
+
+def _abess(X: np.ndarray, k: int) -> tuple[np.ndarray, float]:
+    from abess.decomposition import SparsePCA
+
+    started = time.perf_counter()
+    model = SparsePCA(support_size=k)
+    model.fit(np.asarray(X, dtype=float))
+    return np.asarray(model.coef_, dtype=float).reshape(-1, X.shape[1])[0], time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rivals", action="store_true", help="time the other packages, to speed_rivals.txt")
+    parser.add_argument("--one-rival", help=argparse.SUPPRESS)
+    parser.add_argument("--workload", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one_rival:
+        one_rival(chosen.one_rival, chosen.workload)
+    elif chosen.rivals:
+        rivals(Report("speed_rivals.txt"))
+    else:
+        say = Report("speed.txt")
+        main_table(say)
+        two_components(say)
+        growth(say)
+
+
+if __name__ == "__main__":
+    main()
