@@ -14,20 +14,22 @@ from rspca.components import Component, OnStep, Step
 from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.operators.sketch import Sketch, Whole
 from rspca.operators.sources import balanced, negligible
-from rspca.operators.standins import WORKING_SHARE, Sketch, StandIn, WorkingSet
 from rspca.polishing import Polished, best_after_swaps, polish
-from rspca.relaxation import SOLVERS, Climbed
+from rspca.relaxation import Climbed, linearized, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.vectors import inclusion_probabilities, l1_l2_maximizer, oriented, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
 PROJECTED_TOL = 1e-10
 """Relative change at which solver="projected" stops; the paper's table needs it."""
-LEADING_TOL = 1e-2
-"""Residual to which the leading direction is found: it is only a start."""
-MOST_ROUNDS = 20
-"""Times that a stand-in for X is solved and confirmed."""
+LARGE = 10**6
+"""Entries of X beyond which iterations run on a sketch of it."""
+SKETCH_STEPS = 12
+"""Steps of stage 1 on a sketch before X is asked again."""
+MOST_ROUNDS = 30
+"""Times that a sketch is climbed and X asked."""
 POLISHED_DRAWS = 3
 """Draws that are polished."""
 FINALISTS = 10
@@ -36,8 +38,6 @@ SWAP_STARTS = 3
 """Different ends of polishing from which swaps are tried."""
 START_BUDGET = 2 * 10**7
 """Entries of X times coordinate starts: small problems are climbed from every feature, large ones from few."""
-LARGE = 10**6
-"""Entries of X beyond which a sketch stands in for it when the support is not small."""
 
 
 class Options(NamedTuple):
@@ -50,11 +50,6 @@ class Options(NamedTuple):
     polish: bool = True
     max_iter: int = 1000
     tol: float = 1e-7
-
-    @property
-    def solver_tol(self) -> float:
-        """Where stage 1 stops: the paper's solver by the change of x, ours by the gain."""
-        return PROJECTED_TOL if self.solver == "projected" else self.tol
 
 
 class Found(NamedTuple):
@@ -77,16 +72,19 @@ def rspca_component(
     op: OperatorMixin, k: int, tell: Tell, *, options: Options, normalization: str, rng: np.random.Generator
 ) -> Found:
     """One component by the paper's method: a stationary point, rounded at random, polished, refitted."""
-    eligible, n = eligible_features(op), op.shape[1]
+    eligible = eligible_features(op)
     k = min(k, len(eligible))
     s = float(options.s or k)
-    sketch = Sketch(op)
-    leading = start = sketch.lead(PROJECTED_TOL if options.solver == "projected" else LEADING_TOL)
-    stand_in: StandIn = WorkingSet(op, np.arange(n))
-    if options.solver == "linearized":
-        start = SOLVERS["linearized"](sketch.operator, k, leading, max_iter=sketch.most_steps, tol=options.tol).x
-        stand_in = choose_stand_in(sketch, start, k)
-    relaxed = relax(stand_in, k, start, options, tell)
+    if options.solver == "projected":
+        data: Sketch | Whole = Whole(op, tol=PROJECTED_TOL)
+        leading = data.directions()[0]
+        tell_step = partial(tell, "relax")
+        relaxed = projected(op, k, leading, max_iter=options.max_iter, tol=PROJECTED_TOL, on_iteration=tell_step)
+    else:
+        data = Sketch(op) if op.shape[0] * op.shape[1] > LARGE else Whole(op)
+        directions = data.directions()
+        leading = directions[0]
+        relaxed = relax(data, k, directions, options, tell)
     if options.rounding == "bernoulli":
         candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:
@@ -96,64 +94,65 @@ def rspca_component(
     if options.polish:
         if options.rounding == "exact":
             candidates = np.column_stack([candidates, on_support(leading, top_k(np.abs(leading), k))])
-        best = improve(stand_in, candidates, int(np.count_nonzero(x)), eligible, options, tell)
-        x, swap_optimal = spread(best.loadings, best.support, n), best.swap_optimal
+        best = improve(data, candidates, relaxed.gradient, eligible, options, tell)
+        x, swap_optimal = spread(best.loadings, best.support, len(x)), best.swap_optimal
     support = np.flatnonzero(x)
     loadings = NORMALIZATIONS[normalization](op, support, x[support])
     p = inclusion_probabilities(relaxed.x, s)
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)
 
 
-def choose_stand_in(sketch: Sketch, start: Array, k: int) -> StandIn:
-    """Return the columns that a small k can need, the sketch for a large k, and X itself where it is small."""
-    op = sketch.source
-    m, n = op.shape
-    if 3 * k <= WORKING_SHARE * n:
-        gradient = op.gram(start)
-        size = max(3 * k, 3 * int(np.count_nonzero(l1_l2_maximizer(gradient, k))) // 2, 64)
-        if size <= WORKING_SHARE * n:
-            return WorkingSet(op, top_k(np.abs(gradient), size))
-    return sketch if m * n > LARGE else WorkingSet(op, np.arange(n))
-
-
-def relax(stand_in: StandIn, k: int, x: Array, options: Options, tell: Tell) -> Climbed:
-    """Stage 1 on a stand-in for X, until X itself has nothing to add."""
-    spent = 0
-    for _ in range(MOST_ROUNDS):
-        features = stand_in.features
-        climbed = SOLVERS[options.solver](
-            stand_in.operator, k, x[features], max_iter=min(options.max_iter - spent, stand_in.most_steps),
-            tol=options.solver_tol, on_iteration=partial(tell, "relax"),
-        )  # fmt: skip
+def relax(data: Sketch | Whole, k: int, starts: list[Array], options: Options, tell: Tell) -> Climbed:
+    """Stage 1: climb on the sketch, from its best start; ask X; go on until X has nothing to add."""
+    n, whole, tell_step = len(starts[0]), isinstance(data, Whole), partial(tell, "relax")
+    every, most = np.arange(n), options.max_iter if whole else SKETCH_STEPS
+    climb = partial(linearized, max_iter=most, tol=options.tol if whole else 0.1 * options.tol, on_iteration=tell_step)
+    tried = [climb(data.operator(every), k, start) for start in starts]
+    climbed = max(tried, key=lambda one: one.variance)
+    x, variance, spent = climbed.x, -np.inf, climbed.n_iter
+    outside = np.zeros(n, dtype=bool)
+    while True:
+        seen = data.confirm(x)
+        step = l1_l2_maximizer(seen.gradient, k)
+        gain, variance = seen.variance - variance, seen.variance
+        # tol is the gain of one step, and this round took several
+        settled = gain <= options.tol * climbed.n_iter * variance or (whole and climbed.converged)
+        settled = settled and not np.any(step[outside])
+        if settled or spent >= options.max_iter:
+            return Climbed(x, seen.gradient, variance, spent, settled)
+        features = every if whole else promising(seen.gradient, max(3 * k, 2 * int(np.count_nonzero(step))))
+        outside = np.ones(n, dtype=bool)
+        outside[features] = False
+        climbed = climb(data.operator(features), k, step[features])
+        x = spread(climbed.x, features, n)
         spent += climbed.n_iter
-        seen = stand_in.confirm(climbed.x, lambda g: np.flatnonzero(l1_l2_maximizer(g, k)), options.tol)
-        x = spread(climbed.x, features, len(seen.gradient))
-        if seen.settled or spent >= options.max_iter:
-            break
-    converged = seen.settled and (climbed.converged or spent < options.max_iter)
-    return Climbed(x, seen.gradient, seen.variance, spent, converged)
 
 
-def improve(stand_in: StandIn, V: Array, k: int, eligible: Array, options: Options, tell: Tell) -> Polished:
-    """Polish candidates on a stand-in for X, until X itself has nothing to add; then exchange single features."""
-    allowed = np.zeros(len(V), dtype=bool)
+def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, options: Options, tell: Tell) -> Polished:
+    """Polish candidates: climb on the sketch, ask X, until X has nothing to add; then exchange single features."""
+    n, k, whole, variance = len(V), int(np.count_nonzero(V[:, 0])), isinstance(data, Whole), -np.inf
+    allowed = np.zeros(n, dtype=bool)
     allowed[eligible] = True
+    v = V[:, 0]
     for _ in range(MOST_ROUNDS):
-        small, features = stand_in.operator, stand_in.features
+        features = np.arange(n) if whole else promising(np.where(v, np.inf, gradient), 3 * k)
         inside = np.flatnonzero(allowed[features])
-        starts = V[features, : stand_in.most_candidates]
-        starts = starts[:, starts.any(axis=0)]  # a candidate may lie outside the working set
-        if small is stand_in.source:
-            starts = np.hstack([starts, coordinate_starts(small, inside)])
+        small = data.operator(features)
+        starts = np.hstack([V, coordinate_starts(small, inside)]) if whole else v[features, None]
         ends = polish(small, starts, k, eligible=inside, finalists=FINALISTS, tol=options.tol)
-        v = spread(ends[0].loadings, ends[0].support, len(features))
-        seen = stand_in.confirm(v, lambda g: eligible[top_k(np.abs(g[eligible]), k)], options.tol)
-        V = spread(v, features, len(V))[:, None]
-        tell("polish", ends[0].n_iter, seen.variance)
-        if seen.settled:
+        ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
+        v = spread(ends[0].loadings, ends[0].support, n)
+        seen = data.confirm(v)
+        gain, gradient, variance = seen.variance - variance, seen.gradient, seen.variance
+        tell("polish", ends[0].n_iter, variance)
+        if whole or gain <= options.tol * variance:
             break
-    ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
-    return best_after_swaps(stand_in.source, ends, eligible=eligible)
+    return best_after_swaps(data.source, ends, eligible=eligible)
+
+
+def promising(gradient: Array, count: int) -> Array:
+    """Return the features with the largest gradients, or all if few would be left out."""
+    return top_k(np.abs(gradient), count) if 2 * count < len(gradient) else np.arange(len(gradient))
 
 
 def eligible_features(op: OperatorMixin) -> Array:

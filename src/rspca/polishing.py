@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
@@ -16,6 +15,8 @@ SWAP_BUDGET = 10**6
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
+FIRST_CLIMB = 6
+"""Steps that each candidate climbs before the best of them goes on alone."""
 MOST_STEPS = 30
 """Truncated power steps that all candidates take together."""
 ROUGH, FINE = 1e-3, 1e-7
@@ -43,9 +44,14 @@ def polish(
         V = power_steps(op, V, k, eligible=eligible, keep=finalists)
     ends: dict[bytes, Polished] = {}
     for v in V.T:
-        end = climb(op, v, k, eligible=eligible, tol=tol, max_iter=max_iter)
+        end = climb(op, v, k, eligible=eligible, tol=tol, max_iter=FIRST_CLIMB)
         ends.setdefault(end.support.tobytes(), end)
-    return sorted(ends.values(), key=lambda one: -one.variance)
+    best, *others = sorted(ends.values(), key=lambda one: -one.variance)
+    if best.n_iter == FIRST_CLIMB:
+        v = np.zeros(len(V))
+        v[best.support] = best.loadings
+        best = climb(op, v, k, eligible=eligible, tol=tol, max_iter=max_iter)
+    return [best, *others]
 
 
 def power_steps(op: OperatorMixin, V: Array, k: int, *, eligible: Array, keep: int) -> Array:
@@ -69,7 +75,8 @@ def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, m
     part = op.restrict(support)
     value, loadings = refit(part, v[support], ROUGH)
     n_iter = 0
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         gradient = op.gradient(part, support, loadings)
         proposed = eligible[top_k(np.abs(gradient[eligible]), k)]
         if np.array_equal(proposed, support):
@@ -119,7 +126,7 @@ def swap(op: OperatorMixin, start: Polished, *, eligible: Array) -> Polished:
     support, n_swaps, swap_optimal = start.support.copy(), 0, False
     diagonal, rows = op.sq_norms, op.gram_rows(support)
     while n_swaps < MOST_SWAPS and not swap_optimal:
-        values, vectors = scipy.linalg.eigh(_symmetric(rows[:, support]))
+        values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
         least = SMALLEST_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
@@ -155,7 +162,7 @@ def _best_exchange(
         inside = _symmetric(rows[:, support])
         inside[i, :] = inside[:, i] = rows[:, entering[j]]
         inside[i, i] = diagonal[entering[j]]
-        reached = float(scipy.linalg.eigvalsh(inside, subset_by_index=(len(inside) - 1, len(inside) - 1))[0])
+        reached = float(np.linalg.eigvalsh(inside)[-1])
         if reached > best:
             best, found = reached, (int(i), int(entering[j]))
     return found

@@ -69,9 +69,9 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
         for _ in range(n_draws):
             order = rng.permutation(pool)
             ends = np.cumsum(p[order])
-            marks = np.arange(k) + rng.random()
-            picked = np.searchsorted(ends * (k / ends[-1]), marks, side="right")
-            support = np.sort(order[np.minimum(picked, len(order) - 1)])
+            # feature i is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before and at i
+            marks = np.floor(ends * (k / ends[-1]) - rng.random())
+            support = np.sort(order[np.diff(marks, prepend=-1.0) > 0.0])
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

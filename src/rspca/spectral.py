@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from rspca.operators.protocol import Array, OperatorMixin
 
@@ -62,7 +61,7 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
         rest, coefficients = _orthogonalized(image, basis[:, :filled])
         projected[:filled, filled - 1] = projected[filled - 1, :filled] = coefficients
         beta = float(np.linalg.norm(rest))
-        values, weights = scipy.linalg.eigh(projected[:filled, :filled])
+        values, weights = np.linalg.eigh(projected[:filled, :filled])
         values, weights = values[::-1], weights[:, ::-1]
         scale = max(float(values[0]), np.finfo(float).tiny)
         residuals = beta * np.abs(weights[-1, :count])
@@ -83,9 +82,8 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
 
 
 def _top(A: Array, count: int) -> Pairs:
-    n = len(A)
-    values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - count, n - 1))
-    return Pairs(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+    values, vectors = np.linalg.eigh(A)
+    return Pairs(np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count])
 
 
 def _orthogonalized(v: Array, basis: Array) -> tuple[Array, Array]:

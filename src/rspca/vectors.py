@@ -63,15 +63,29 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
 
 def _level(size: Array, k: float) -> float:
     """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with maximum one."""
+    few = int(8 * k) + 64  # usually the level lies among these; if not, all are sorted
+    if few < len(size) // 2:
+        largest = np.partition(size, len(size) - few)[len(size) - few :]
+        level = _level_among(largest, k, floor=float(largest.min()))
+        if level is not None:
+            return level
+    found = _level_among(size, k, floor=0.0)
+    return found if found is not None else 0.0
+
+
+def _level_among(size: Array, k: float, floor: float) -> float | None:
+    """Return the level if it lies between `floor` and the largest of these magnitudes, else None."""
     ordered = np.sort(size)[::-1]
     count = np.arange(1, len(ordered) + 1)
-    following = np.append(ordered[1:], 0.0)
+    following = np.append(ordered[1:], floor)
     s1, s2 = np.cumsum(ordered), np.cumsum(ordered**2)
     l1 = s1 - count * following
     l2 = np.sqrt(np.maximum(s2 - 2.0 * following * s1 + count * following**2, 0.0))
     # The ratio l1/l2 grows as the level falls to the next entry; the level lies where it first reaches sqrt(k).
     reached = (count > k) & (l1 >= np.sqrt(k) * l2)
-    i = int(np.argmax(reached)) if reached.any() else len(count) - 1
+    if not reached.any():
+        return None
+    i = int(np.argmax(reached))
     c = float(count[i])
     spread = max(c * s2[i] - s1[i] ** 2, 0.0)
     level = (s1[i] - np.sqrt(k * spread / max(c - k, 1e-12))) / c

@@ -14,62 +14,7 @@ ROUNDING = 1e-8
 """Eigenvalues above -ROUNDING * max|eigenvalue| are taken as zeros written with rounding errors."""
 
 
-class SmallGram(OperatorMixin):
-    """X'X itself in place of X, for a few columns: all that iterations on a working set need."""
-
-    has_samples = False
-
-    def __init__(self, A: Array, meter: Meter | None = None) -> None:
-        self.matrix = A
-        self._meter = meter or Meter()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Features by features."""
-        return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Always float64."""
-        return np.dtype(np.float64)
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of products with this matrix: they are not passes over data."""
-        return self._meter
-
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """A V."""
-        if np.any(shift):
-            raise ValueError("A Gram matrix cannot be centered: it has no samples.")
-        return np.asarray(self.matrix @ V)
-
-    def variances(self, V: Array) -> Array:
-        """v'Av for each column of V."""
-        return np.einsum("ij,ij->j", V, self.gram(V))
-
-    def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
-        """A[:, S] loadings."""
-        return np.asarray(loadings @ self.matrix[support])
-
-    def gram_block(self, support: Array) -> Array:
-        """A[S, S]."""
-        return self.matrix[np.ix_(support, support)]
-
-    def gram_rows(self, support: Array) -> Array:
-        """A[S, :]."""
-        return self.matrix[support]
-
-    def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Diagonal of A."""
-        return np.maximum(np.diagonal(self.matrix), 0.0)
-
-    def restrict(self, support: Array) -> OperatorMixin:
-        """Return the same for fewer features."""
-        return SmallGram(self.gram_block(support), self._meter)
-
-
-class GramOperator(SmallGram):
+class GramOperator(OperatorMixin):
     """The operator with X'X = A, for users who have a covariance matrix but no samples.
 
     Parameters
@@ -85,8 +30,10 @@ class GramOperator(SmallGram):
     3.0
     """
 
+    has_samples = False
+
     def __init__(self, A: Any, *, offset: float = 0.0) -> None:
-        A = _checked(np.array(A, dtype=np.float64))
+        A = _checked(A)
         values, vectors = scipy.linalg.eigh(A)
         worst = float(values[0])
         if worst < -ROUNDING * float(np.abs(values).max()):
@@ -96,9 +43,24 @@ class GramOperator(SmallGram):
             )
         values = np.maximum(values, 0.0)
         root = (vectors * np.sqrt(values)) @ vectors.T
-        super().__init__(A if worst >= 0.0 else (vectors * values) @ vectors.T)
+        self.matrix = A if worst >= 0.0 else (vectors * values) @ vectors.T
         self.offset = offset
-        self._factor = DenseOperator((root + root.T) / 2.0, meter=self._meter)
+        self._factor = DenseOperator((root + root.T) / 2.0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n by n: the symmetric factor stands in for the samples."""
+        return self._factor.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always float64."""
+        return self._factor.dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._factor.meter
 
     def matmat(self, V: Array, /) -> Array:
         """A^(1/2) V."""
@@ -113,16 +75,37 @@ class GramOperator(SmallGram):
         return self._factor.columns(support)
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Return the operator of a few columns of A^(1/2): unlike their Gram matrix it can be deflated."""
+        """Return the operator of a few columns of A^(1/2)."""
         return self._factor.restrict(support)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
+    def gram(self, V: Array) -> Array:
         """A V, from the matrix itself; one pass."""
-        self._meter.add(1.0)
-        return super().gram(np.asarray(V, dtype=np.float64), shift)
+        self.meter.add(1.0)
+        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+
+    def gram_block(self, support: Array) -> Array:
+        """A[S, S]."""
+        self.meter.add(len(support) / self.shape[1])
+        return self.matrix[np.ix_(support, support)]
+
+    def gram_rows(self, support: Array) -> Array:
+        """A[S, :]."""
+        self.meter.add(len(support) / self.shape[1])
+        return self.matrix[support]
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Diagonal of A."""
+        self.meter.add(1.0 / self.shape[1])
+        return np.maximum(np.diagonal(self.matrix), 0.0)
 
 
-def _checked(A: Array) -> Array:
+def _checked(A: Any) -> Array:
+    if isinstance(A, OperatorMixin) or hasattr(A, "toarray"):
+        raise TypeError(f"A is a {type(A).__name__}; GramOperator takes a dense array: a covariance matrix, not data.")
+    A = np.asarray(A)
+    if A.dtype.kind not in "biuf":
+        raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")
+    A = A.astype(np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(f"A has shape {A.shape}; a Gram matrix must be square, (n, n), with n >= 1.")
     if not np.isfinite(A).all():

@@ -86,19 +86,22 @@ class DenseOperator(_InMemory):
             out += self._rows(part).T @ U[part]
         return out.astype(self._dtype, copy=False)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """X'(X V - 1 shift') in one read of X where its rows are contiguous."""
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous."""
         if not self._fused:
-            return super().gram(V, shift)
+            return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
-        V = np.asarray(V, dtype=self._dtype)
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         if self._direct and self.X.nbytes <= BLOCK_BYTES:
-            return np.asarray(self.X.T @ (self.X @ V - np.asarray(shift, dtype=self._dtype)), dtype=np.float64)
+            scores = self.X @ V - shift
+            return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
+        scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
         for part in self._blocks():
             rows = self._rows(part)
-            out += rows.T @ (rows @ V - shift).astype(self._dtype, copy=False)
-        return out
+            scores[part] = rows @ V - shift
+            out += rows.T @ scores[part]
+        return out, scores
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
@@ -135,8 +138,6 @@ class DenseOperator(_InMemory):
 class SparseOperator(_InMemory):
     """A SciPy CSR or CSC matrix or array; never made dense, centered only by a wrapper."""
 
-    small_gram = 1024
-
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
             X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
@@ -152,20 +153,21 @@ class SparseOperator(_InMemory):
         self._meter.add(self._share)
         return np.asarray(self.X.T @ np.asarray(U, dtype=self._dtype))
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """X'(X V - 1 shift') in one read of X, if it is stored by rows or fits the cache."""
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' in one read of X, if it is stored by rows or fits the cache."""
         if len(self._row_blocks) == 0:
-            return super().gram(V, shift)
+            return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
-        V = np.asarray(V, dtype=self._dtype)
-        out = np.zeros((self.shape[1], *V.shape[1:]))
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        out, scores = np.zeros((self.shape[1], *V.shape[1:])), []
         for block, transposed in self._row_blocks:
-            out += transposed @ (block @ V - np.asarray(shift, dtype=self._dtype))
-        return out
+            scores.append(block @ V - shift)
+            out += transposed @ scores[-1]
+        return out, np.concatenate(scores)
 
     @cached_property
     def _row_blocks(self) -> list[tuple[Any, Any]]:
-        """Views of the rows in pieces that fit the cache, with their transposes; none if the matrix is large and stored by columns."""
+        """Views of the rows in pieces that fit the cache, with their transposes; none if X is large and CSC."""
         X = self.X
         if X.data.nbytes + X.indices.nbytes <= BLOCK_BYTES:
             return [(X, X.T)]
@@ -199,12 +201,6 @@ class SparseOperator(_InMemory):
             return np.bincount(column, data**2, minlength=n)
         stored = np.bincount(column, minlength=n)
         return np.bincount(column, (data - shift[column]) ** 2, minlength=n) + (m - stored) * shift**2
-
-    def gram_block(self, support: Array) -> Array:
-        """X_S'X_S in float64, multiplied as sparse matrices."""
-        self._meter.add(self._part(support))
-        part = self.X[:, support].astype(np.float64)
-        return np.asarray((part.T @ part).toarray())
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""

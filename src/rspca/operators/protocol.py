@@ -65,8 +65,6 @@ class OperatorMixin:
 
     has_samples: bool = True
     """Whether rows are samples, so that scores exist. A Gram matrix has none."""
-    small_gram: int = 128
-    """Up to this many columns their Gram matrix is soon formed, and quicker to work with than they are."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
 
@@ -102,9 +100,14 @@ class OperatorMixin:
         """X[:, support], dense."""
         raise NotImplementedError
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """X'(X V - 1 shift') in float64; `shift` is what a wrapper that centers subtracts from the scores."""
-        return _as_float64(self.rmatmat(self.matmat(V) - shift))
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T in float64, and T = X V - 1 shift'; `shift` is what a wrapper that centers takes off the scores."""
+        scores = self.matmat(V) - _as(shift, self.dtype)
+        return _as_float64(self.rmatmat(scores)), scores
+
+    def gram(self, V: Array) -> Array:
+        """X'(X V) in float64."""
+        return self.gram_and_scores(V)[0]
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S in float64."""
@@ -211,11 +214,6 @@ class Wrapper(OperatorMixin):
         self.inner = inner
 
     @property
-    def small_gram(self) -> int:  # type: ignore[override]
-        """Columns up to which their Gram matrix is soon formed."""
-        return self.inner.small_gram
-
-    @property
     def has_samples(self) -> bool:  # type: ignore[override]
         """Whether rows are samples."""
         return self.inner.has_samples
@@ -246,6 +244,10 @@ def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[
     step = max(1, budget // max(1, bytes_each))
     for start in range(0, length, step):
         yield slice(start, min(start + step, length))
+
+
+def _as(values: Array | float, dtype: np.dtype[Any]) -> Array:
+    return np.asarray(values, dtype=dtype)
 
 
 def _as_float64(values: Array) -> Array:

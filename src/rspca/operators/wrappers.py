@@ -32,12 +32,12 @@ class Centered(Wrapper):
         total = np.sum(U, axis=0, dtype=np.float64)
         return self.inner.rmatmat(U) - _like(np.multiply.outer(self.mean, total), self)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """Gram product in one read: the centered scores sum to zero, so only `shift` leaves a term of its own."""
-        product = self.inner.gram(V, self.mean @ V + shift)
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """Both in one read: the centered scores sum to zero, so only `shift` leaves a term of its own."""
+        product, scores = self.inner.gram_and_scores(V, self.mean @ V + shift)
         if np.any(shift):
             product = product + self.shape[0] * np.multiply.outer(self.mean, shift)
-        return product
+        return product, scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Centered scores in float64."""
@@ -46,15 +46,6 @@ class Centered(Wrapper):
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
         return self.inner.columns(support) - _like(self.mean[support], self)
-
-    def gram_block(self, support: Array) -> Array:
-        """X_S'X_S of centered columns: by subtraction where the data are sparse and that loses few digits."""
-        mean, m = self.mean[support], self.shape[0]
-        if self.inner.small_gram > OperatorMixin.small_gram:
-            block = self.inner.gram_block(support)
-            if np.all(m * mean**2 <= 0.99 * np.diagonal(block)):
-                return block - m * np.multiply.outer(mean, mean)
-        return super().gram_block(support)
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -93,9 +84,10 @@ class Scaled(Wrapper):
         """Weights * (X'U)."""
         return _like(_scale_rows(self.weights, self.inner.rmatmat(U)), self)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """Weights * X'(X (weights * V) - 1 shift')."""
-        return _scale_rows(self.weights, self.inner.gram(_scale_rows(self.weights, V), shift))
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """Weights * X'T and T = X (weights * V) - 1 shift'."""
+        product, scores = self.inner.gram_and_scores(_scale_rows(self.weights, V), shift)
+        return _scale_rows(self.weights, product), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S (weights_S * loadings) in float64."""
@@ -172,9 +164,10 @@ class Deflated(Wrapper):
         """(I - v v') X'U."""
         return _like(self._project(self.inner.rmatmat(U)), self)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """(I - v v') X'(X (V - v v'V) - 1 shift')."""
-        return self._project(self.inner.gram(self._project(V), shift))
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """(I - v v') X'T and T = X (V - v v'V) - 1 shift'."""
+        product, scores = self.inner.gram_and_scores(self._project(V), shift)
+        return self._project(product), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less the part along those of v, in float64."""
@@ -222,11 +215,14 @@ class ScoreDeflated(Wrapper):
         """X'(I - u u')U."""
         return self.inner.rmatmat(U) - _like(np.multiply.outer(self.loadings, self.u @ U), self)
 
-    def gram(self, V: Array, shift: Array | float = 0.0) -> Array:
-        """X'(X V - 1 shift') less what u explains of it."""
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V, less what u explains of them."""
         if np.any(shift):  # u'1 does not vanish, so the fused form below would miss a term
-            return super().gram(V, shift)
-        return self.inner.gram(V) - np.multiply.outer(self.loadings, self.loadings @ V)
+            return super().gram_and_scores(V, shift)
+        product, scores = self.inner.gram_and_scores(V)
+        explained = self.loadings @ V
+        left = scores - _like(np.multiply.outer(self.u, explained), self)
+        return product - np.multiply.outer(self.loadings, explained), left
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less their part along u, in float64."""

@@ -1,0 +1,121 @@
+"""A few rows that stand in for X while an iteration runs, and the one product with X that confirms its result."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.operators.matrix import DenseOperator
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.spectral import leading_pairs
+from rspca.vectors import top_k
+
+FIRST_ROWS, MOST_ROWS = 8, 40
+"""Rows that a sketch begins with, and the most that it keeps."""
+SAMPLED, FEWEST_SAMPLED = 20, 512
+"""The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
+POWER_STEPS = 3
+"""Block power steps on these columns."""
+CLOSE, MOST_DIRECTIONS = 0.5, 6
+"""Directions with at least this share of the largest variance are starts of their own, up to so many."""
+LEADING_TOL = 1e-4
+"""Residual to which the leading eigenvector of a small problem is found: it is only a start."""
+
+
+class Seen(NamedTuple):
+    """What X itself says of a vector: X'Xx and x'X'Xx."""
+
+    gradient: Array
+    variance: float
+
+
+class Sketch:
+    """U'X, where the q columns of U span the scores Xx of the vectors x learned so far.
+
+    |U'Xx| <= |Xx|, with equality for what has been learned. So whatever climbs on the sketch climbs at least as far
+    on X, and from the same height: to climb on the sketch, and to learn where that led, is an ascent on X, as in
+    every method that maximizes a minorant. It remembers all earlier products, and therefore needs few of them.
+    """
+
+    def __init__(self, op: OperatorMixin) -> None:
+        m, n = op.shape
+        self.source = op
+        self._left = np.empty((m, MOST_ROWS), order="F")
+        self._rows = np.empty((MOST_ROWS, n))
+        self._filled = 0
+        part = op.restrict(top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED)))
+        V = np.random.default_rng(part.shape[1]).standard_normal((part.shape[1], FIRST_ROWS))
+        for _ in range(POWER_STEPS):
+            V = np.linalg.qr(part.gram(V))[0]
+        self._learn(part.matmat(V))
+
+    def directions(self) -> list[Array]:
+        """Return the directions of large variance, as far as they are known, the largest first."""
+        rows = self._rows[: self._filled]
+        values, weights = np.linalg.eigh(rows @ rows.T)
+        close = np.flatnonzero(values[::-1] >= CLOSE * values[-1])[:MOST_DIRECTIONS]
+        found = [weights[:, -1 - i] @ rows for i in close]
+        return [direction / np.linalg.norm(direction) for direction in found]
+
+    def operator(self, features: Array) -> OperatorMixin:
+        """Return the sketch of these features as data: q rows for m."""
+        return DenseOperator(self._rows[: self._filled, features])
+
+    def confirm(self, x: Array) -> Seen:
+        """Multiply x by X and X' in one read, and learn from it."""
+        if self._filled == MOST_ROWS:
+            self._forget()
+        image, scores = self.source.gram_and_scores(x)
+        self._learn(scores[:, None], image)
+        return Seen(image, float(x @ image))
+
+    def _learn(self, scores: Array, image: Array | None = None) -> None:
+        """Add rows for the directions in which these scores are new; what is new only by rounding is left out."""
+        before, eps = self._filled, float(np.finfo(self.source.dtype).eps)
+        for column in np.asarray(scores, dtype=np.float64).T:
+            left, length = self._left[:, : self._filled], float(np.linalg.norm(column))
+            new, known = column, np.zeros(self._filled)
+            for _ in range(2):
+                part = left.T @ new
+                new, known = new - left @ part, known + part
+            size = float(np.linalg.norm(new))
+            if size > 32 * eps * length:
+                self._left[:, self._filled] = new / size
+                self._filled += 1
+        if self._filled == before:
+            return
+        if image is not None and size > np.sqrt(eps) * length:  # X'new follows from X'scores without another product
+            self._rows[before] = (image - known @ self._rows[:before]) / size
+        elif self._filled == before + 1:  # one vector goes as a vector: BLAS is several times as fast
+            self._rows[before] = self.source.rmatmat(self._left[:, before])
+        else:
+            self._rows[before : self._filled] = self.source.rmatmat(self._left[:, before : self._filled]).T
+
+    def _forget(self) -> None:
+        """Keep the leading half of what is known."""
+        kept = MOST_ROWS // 2
+        weights = np.linalg.eigh(self._rows @ self._rows.T)[1][:, -kept:]
+        self._rows[:kept] = weights.T @ self._rows
+        self._left[:, :kept] = self._left @ weights
+        self._filled = kept
+
+
+class Whole:
+    """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
+
+    def __init__(self, op: OperatorMixin, tol: float = LEADING_TOL) -> None:
+        self.source, self.tol = op, tol
+
+    def directions(self) -> list[Array]:
+        """Return the direction of largest variance, to residual tol."""
+        return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
+
+    def operator(self, features: Array) -> OperatorMixin:
+        """Return X, or a copy of these columns of it."""
+        return self.source if len(features) == self.source.shape[1] else self.source.restrict(features)
+
+    def confirm(self, x: Array) -> Seen:
+        """Multiply x by X'X."""
+        gradient = self.source.gram(x)
+        return Seen(gradient, float(x @ gradient))

@@ -1,0 +1,152 @@
+"""The command line: what it prints and writes, how it refuses, and what it does not import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rspca
+from rspca.cli import app
+
+HEAVY = ("numba", "dask", "distributed", "anndata", "matplotlib", "pandas", "polars")
+
+
+def rspca_command(*arguments, cwd=None, **environment):
+    """Run the installed command, as a user does."""
+    command = Path(sys.executable).with_name("rspca")
+    start = [str(command)] if command.exists() else [sys.executable, "-c", "from rspca.cli import main; main()"]
+    return subprocess.run(
+        [*start, *arguments], cwd=cwd, capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+
+
+def loaded_by(statement):
+    """Names of the modules in memory after a statement in a new process."""
+    program = f"import sys; {statement}; print(*sorted(m for m in sys.modules if '.' not in m))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(run.stdout.splitlines()[-1].split())
+
+
+def check_demo(output, folder):
+    for title in ("pitprops", "synthetic family", "breast cancer"):
+        assert title in output
+    assert output.count("non-zeros") == 3  # three tables
+    assert "maxcomp" in output
+    assert "rspca" in output
+    assert "whorls" in output  # a feature by its name
+    figure = folder / "shares.png"
+    assert str(figure) in output
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_demo_prints_its_tables_and_writes_its_figure(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.setattr("rspca.demo.np.geomspace", lambda *_: np.array([8, 16, 32]))  # a figure of three points
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")])
+    assert result.exit_code == 0
+    check_demo(result.output, tmp_path / "new" / "folder")
+
+
+@pytest.mark.slow
+def test_the_installed_command_runs_the_demo(tmp_path):
+    pytest.importorskip("matplotlib")
+    result = rspca_command("demo", "-o", "out", "--seed", "1", cwd=tmp_path, MPLBACKEND="Agg")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    check_demo(result.stdout.replace("Figure: out", f"Figure: {tmp_path / 'out'}"), tmp_path / "out")
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_help_lists_the_commands():
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert "demo" in result.output
+    assert "--version" in result.output
+    assert "--seed" in CliRunner().invoke(app, ["demo", "--help"]).output
+
+
+def test_the_version_is_printed():
+    result = rspca_command("--version")
+    assert (result.returncode, result.stdout.strip(), result.stderr) == (0, rspca.__version__, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["demo", "--wings"], ["demo", "--seed", "-1"], ["demo", "--seed", "x"], ["demo", "extra"]]
+)
+def test_a_mistake_on_the_command_line_exits_with_two_and_no_traceback(arguments):
+    result = rspca_command(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert arguments[-1] in result.stderr or "seed" in result.stderr
+
+
+def test_a_failure_is_one_line_without_traceback(tmp_path):
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    result = rspca_command("demo", "--out", "taken", cwd=tmp_path, MPLBACKEND="Agg")
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("rspca: ")
+    assert "taken" in lines[0]
+
+
+def test_errors_of_the_library_become_one_line(monkeypatch, capsys):
+    from rspca import cli, demo
+
+    def broken(*_, **__):
+        raise ValueError("k=0 must be at least 1.")
+
+    monkeypatch.setattr(demo, "run", broken)
+    monkeypatch.setattr(sys, "argv", ["rspca", "demo"])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == "rspca: k=0 must be at least 1.\n"
+
+
+def test_the_demo_works_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.delitem(sys.modules, "rspca.plotting", raising=False)
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "pip install 'rspca[plot]'" in result.output
+    assert os.listdir(tmp_path) == []
+
+
+def test_importing_rspca_loads_nothing_heavy():
+    loaded = loaded_by("import rspca; rspca.__version__; dir(rspca)")
+    assert "rspca" in loaded
+    assert loaded.isdisjoint({*HEAVY, "sklearn", "scipy", "numpy", "typer"})
+
+
+def test_importing_rspca_is_quicker_than_importing_scikit_learn():
+    def seconds(statement):
+        program = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
+        return float(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout)
+
+    assert seconds("import rspca") <= 1.3 * seconds("import sklearn.decomposition")
+
+
+def test_help_loads_nothing_heavy():
+    statement = "sys.argv = ['rspca', '--help']; from rspca.cli import app; app(standalone_mode=False)"
+    assert loaded_by(statement).isdisjoint({*HEAVY, "sklearn", "scipy"})
+
+
+def test_fitting_loads_no_extra():
+    loaded = loaded_by(
+        "import numpy as np, rspca; rspca.SparsePCA(k=2).fit(np.random.default_rng(0).normal(size=(9, 5)))"
+    )
+    assert "sklearn" in loaded
+    assert loaded.isdisjoint({"numba", "dask", "distributed", "anndata", "matplotlib"})
+
+
+def test_every_public_name_can_be_reached_and_is_listed():
+    for name in rspca.__all__:
+        assert getattr(rspca, name) is not None
+        assert name in dir(rspca)

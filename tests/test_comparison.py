@@ -1,0 +1,97 @@
+"""compare: every method on the same data at the same number of non-zeros."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rspca
+
+X = np.random.default_rng(0).standard_normal((40, 60)) * np.linspace(0.5, 2.0, 60)
+K = 7
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return rspca.compare(X, K)
+
+
+def test_every_method_is_there_with_both_normalizations(rows):
+    found = [(row.method, row.normalization) for row in rows]
+    sparse = {(m, n) for m in rspca.METHODS if m != "pca" for n in ("naive", "svd")}
+    assert len(found) == len(set(found))
+    assert set(found) == sparse | {("pca", "dense")}
+
+
+def test_all_sparse_rows_have_exactly_k_non_zeros(rows):
+    assert {row.nonzeros for row in rows if row.method != "pca"} == {K}
+    assert next(row for row in rows if row.method == "pca").nonzeros == X.shape[1]
+
+
+def test_rows_are_ordered_by_variance_and_shares_lie_between_zero_and_one(rows):
+    variances = [row.variance for row in rows]
+    assert variances == sorted(variances, reverse=True)
+    assert all(0 < row.share <= 1 + 1e-9 for row in rows)
+    assert all(0 <= row.overlap <= 1 for row in rows)
+    assert all(row.seconds >= 0 and row.passes > 0 for row in rows)
+
+
+def test_the_share_is_of_the_largest_squared_singular_value(rows):
+    largest = np.linalg.norm(X - X.mean(0), 2) ** 2
+    for row in rows:
+        np.testing.assert_allclose(row.share, row.variance / largest)
+    assert rows[0].method == "pca"
+    np.testing.assert_allclose(rows[0].share, 1.0)
+
+
+def test_rows_are_what_the_estimator_finds(rows):
+    for row in rows:
+        if row.method != "pca":
+            one = rspca.decompose(X, 1, k=K, method=row.method, normalization=row.normalization, random_state=0)
+            np.testing.assert_allclose(row.variance, one.components[0].variance)
+
+
+def test_refitting_never_loses_and_the_default_never_loses_to_maxcomp(rows):
+    variance = {(row.method, row.normalization): row.variance for row in rows}
+    for method in rspca.METHODS.keys() - {"pca"}:
+        assert variance[method, "svd"] >= variance[method, "naive"] * (1 - 1e-9)
+    assert variance["rspca", "svd"] >= variance["maxcomp", "svd"] * (1 - 1e-9)
+
+
+def test_the_overlap_is_with_the_best_sparse_row(rows):
+    sparse = [row for row in rows if row.method != "pca"]
+    assert sparse[0].overlap == 1.0
+    best = rspca.decompose(X, 1, k=K, method=sparse[0].method, random_state=0).components[0].support
+    other = next(row for row in sparse if row.method != sparse[0].method)
+    support = rspca.decompose(X, 1, k=K, method=other.method, random_state=0).components[0].support
+    assert other.overlap == len(np.intersect1d(best, support)) / K
+
+
+def test_the_printed_table_has_a_head_and_one_line_a_row(rows):
+    head, *lines = str(rows).splitlines()
+    assert head.split() == ["method", "loadings", "non-zeros", "share", "overlap", "passes", "seconds"]
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows, strict=True):
+        cells = line.split()
+        assert cells[:3] == [row.method, row.normalization, str(row.nonzeros)]
+        assert float(cells[3]) == pytest.approx(row.share, abs=5e-5)
+    assert len({len(line) for line in [head, *lines]}) == 1
+
+
+def test_methods_can_be_chosen():
+    rows = rspca.compare(X, K, methods=["maxcomp"])
+    assert [row.method for row in rows] == ["maxcomp", "maxcomp"]
+
+
+def test_sparse_data_scaling_and_covariances_are_taken():
+    dense, sparse = rspca.compare(X, 3, scale=True), rspca.compare(sp.csr_array(X), 3, scale=True)
+    Z = (X - X.mean(0)) / X.std(0)
+    gram = rspca.compare(rspca.GramOperator(Z.T @ Z), 3)
+    for other in (sparse, gram):
+        np.testing.assert_allclose([row.share for row in other], [row.share for row in dense], rtol=1e-6)
+
+
+def test_progress_is_told_once_a_row():
+    steps = []
+    rows = rspca.compare(X, K, on_step=steps.append)
+    assert len(steps) == len(rows)
+    assert {step.variance for step in steps} == {row.variance for row in rows}

@@ -1,0 +1,506 @@
+"""Every operator is the matrix it stands for: one list of operators, one contract."""
+
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rspca
+from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
+from rspca.operators.wrappers import LowRank
+
+M, N = 11, 8
+SUPPORT = np.array([1, 2, 5, 7])
+
+
+def floats(dtype=np.float64):
+    return (np.random.default_rng(0).standard_normal((M, N)) + 0.5).astype(dtype)
+
+
+def counts(dtype):
+    return np.random.default_rng(1).integers(0, 3, (M, N)).astype(dtype)
+
+
+def unit(length, seed):
+    v = np.random.default_rng(seed).standard_normal(length)
+    return v / np.linalg.norm(v)
+
+
+def sparse_unit():
+    v = np.zeros(N)
+    v[[2, 5, 6]] = 0.6, -0.48, 0.64
+    return v
+
+
+@dataclass
+class FiveMembers:
+    """The least that a user's own kind of data must have."""
+
+    X: np.ndarray
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    @property
+    def dtype(self):
+        return self.X.dtype
+
+    def matmat(self, V):
+        return self.X @ V
+
+    def rmatmat(self, U):
+        return self.X.T @ U
+
+    def columns(self, support):
+        return self.X[:, support]
+
+
+def mapped(tmp_path):
+    X = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="w+", shape=(M, N))
+    X[:] = floats()
+    X.flush()
+    return np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="r", shape=(M, N))
+
+
+def frame(library):
+    def build(tmp_path):
+        names = [f"f{j}" for j in range(N)]
+        X = floats()
+        return pytest.importorskip(library).DataFrame({name: X[:, j] for j, name in enumerate(names)})
+
+    return build
+
+
+# What a user may hold; as_operator makes operators of it, and np.asarray (or toarray) the matrix it stands for.
+DATA = {
+    "dense": lambda tmp_path: floats(),
+    "dense in Fortran order": lambda tmp_path: np.asfortranarray(floats()),
+    "float32": lambda tmp_path: floats(np.float32),
+    "float16": lambda tmp_path: floats(np.float16),
+    "int8": lambda tmp_path: counts(np.int8),
+    "int64": lambda tmp_path: counts(np.int64),
+    "uint8 in Fortran order": lambda tmp_path: np.asfortranarray(counts(np.uint8)),
+    "bool": lambda tmp_path: counts(np.bool_),
+    "a view that is not contiguous": lambda tmp_path: np.repeat(np.repeat(floats(), 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed rows": lambda tmp_path: floats()[::-1],
+    "big-endian": lambda tmp_path: floats().astype(">f8"),
+    "memmap": mapped,
+    "csr_array": lambda tmp_path: sp.csr_array(counts(float)),
+    "csc_array": lambda tmp_path: sp.csc_array(counts(float)),
+    "csr_matrix": lambda tmp_path: sp.csr_matrix(counts(float)),
+    "csc_matrix": lambda tmp_path: sp.csc_matrix(counts(float)),
+    "coo_array": lambda tmp_path: sp.coo_array(counts(float)),
+    "csr_array float32": lambda tmp_path: sp.csr_array(counts(np.float32)),
+    "csr_array of integers": lambda tmp_path: sp.csr_array(counts(np.int16)),
+    "csc_matrix of bool": lambda tmp_path: sp.csc_matrix(counts(np.bool_)),
+    "pandas": frame("pandas"),
+    "polars": frame("polars"),
+    "list of lists": lambda tmp_path: floats().tolist(),
+    "five members": lambda tmp_path: FiveMembers(floats()),
+    "five members float32": lambda tmp_path: FiveMembers(floats(np.float32)),
+}
+
+
+def as_dense(data):
+    if sp.issparse(data):
+        return data.toarray().astype(np.float64)
+    return np.array(data.X if isinstance(data, FiveMembers) else data, dtype=np.float64)
+
+
+def from_data(name):
+    def build(tmp_path):
+        data = DATA[name](tmp_path)
+        return rspca.as_operator(data), as_dense(data)
+
+    return build
+
+
+def gram_operator(tmp_path):
+    X = floats()
+    A = X.T @ X
+    values, vectors = np.linalg.eigh(A)
+    return GramOperator(A), (vectors * np.sqrt(values)) @ vectors.T
+
+
+# What may be put round an operator: (operator, matrix) -> (operator, matrix).
+
+
+def centered(op, X):
+    return Centered(op), X - X.mean(axis=0)
+
+
+def scaled(op, X):
+    weights = np.linspace(0.5, 2.0, X.shape[1])
+    return Scaled(op, weights), X * weights
+
+
+def deflated(op, X):
+    v = sparse_unit()
+    return Deflated(op, v), X - np.outer(X @ v, v)
+
+
+def deflated_again(op, X):
+    op, X = deflated(op, X)
+    v = unit(X.shape[1], 5)
+    return Deflated(op, v), X - np.outer(X @ v, v)
+
+
+def score_deflated(op, X):
+    u = unit(X.shape[0], 6)
+    return ScoreDeflated(op, u), X - np.outer(u, u @ X)
+
+
+def low_rank(op, X):
+    a, b = unit(X.shape[0], 7), unit(X.shape[1], 8)
+    return LowRank(op, a, b), X - np.outer(a, b)
+
+
+def standardized_and_score_deflated(op, X):
+    return score_deflated(*scaled(*centered(op, X)))
+
+
+def standardized_and_deflated(op, X):
+    return deflated(*scaled(*centered(op, X)))
+
+
+WRAPPERS = [
+    centered, scaled, deflated, deflated_again, score_deflated, low_rank, standardized_and_score_deflated,
+    standardized_and_deflated,
+]  # fmt: skip
+WRAPPED_DATA = [
+    "dense", "dense in Fortran order", "float32", "int8", "csr_array", "csc_array", "csr_array float32", "five members",
+]  # fmt: skip
+
+
+def wrapped(build, wrapper):
+    return lambda tmp_path: wrapper(*build(tmp_path))
+
+
+def restricted(op, X):
+    return op.restrict(SUPPORT), X[:, SUPPORT]
+
+
+def transposed(op, X):
+    return op.transposed(), X.T
+
+
+# The list. A new kind of data or wrapper joins DATA or WRAPPERS above and is tested from then on.
+OPERATORS = {name: from_data(name) for name in DATA}
+OPERATORS["gram"] = gram_operator
+for name in WRAPPED_DATA:
+    for wrapper in WRAPPERS:
+        OPERATORS[f"{name}, {wrapper.__name__}"] = wrapped(from_data(name), wrapper)
+for wrapper in (scaled, deflated, deflated_again, score_deflated, low_rank):
+    OPERATORS[f"gram, {wrapper.__name__}"] = wrapped(gram_operator, wrapper)
+for name, build in list(OPERATORS.items()):
+    OPERATORS[f"{name}, restricted"] = wrapped(build, restricted)
+    OPERATORS[f"{name}, transposed"] = wrapped(build, transposed)
+for name in ("dense", "csr_array", "five members"):
+    for wrapper in WRAPPERS:
+        OPERATORS[f"{name}, {wrapper.__name__}, restricted, transposed, transposed"] = wrapped(
+            OPERATORS[f"{name}, {wrapper.__name__}, restricted"], lambda op, X: (op.transposed().transposed(), X)
+        )
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_agrees_with_the_matrix_it_stands_for(name, tmp_path):
+    op, X = OPERATORS[name](tmp_path)
+    m, n = X.shape
+    A = X.T @ X
+    rng = np.random.default_rng(2)
+    support = np.array([0, 2, 3])
+    close = {"rtol": 3e-5, "atol": 3e-5 * np.abs(A).max()} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-11}
+
+    assert op.shape == (m, n)
+    assert op.dtype in (np.float32, np.float64)
+    for shape in ((), (1,), (4,)):
+        V, U = rng.standard_normal((n, *shape)), rng.standard_normal((m, *shape))
+        np.testing.assert_allclose(op.matmat(V), X @ V, **close)
+        np.testing.assert_allclose(op.rmatmat(U), X.T @ U, **close)
+        np.testing.assert_allclose(op.gram(V), A @ V, **close)
+        assert op.matmat(V).dtype == op.rmatmat(U).dtype == op.dtype
+        assert op.gram(V).dtype == np.float64
+    np.testing.assert_allclose(op.columns(support), X[:, support], **close)
+    np.testing.assert_allclose(op.gram_block(support), A[np.ix_(support, support)], **close)
+    np.testing.assert_allclose(op.gram_rows(support), A[support], **close)
+    np.testing.assert_allclose(op.scores(support, np.array([1.0, -2.0, 3.0])), X[:, support] @ [1, -2, 3], **close)
+    np.testing.assert_allclose(op.column_sums(), X.sum(axis=0), **close)
+    np.testing.assert_allclose(op.column_sq_norms(), np.diag(A), **close)
+    np.testing.assert_allclose(op.sq_norms, np.diag(A), **close)
+    np.testing.assert_allclose(op.restrict(support).matmat(np.eye(3)), X[:, support], **close)
+    np.testing.assert_allclose(op.restrict(support).sq_norms, np.diag(A)[support], **close)
+    np.testing.assert_allclose(op.transposed().matmat(np.eye(m)), X.T, **close)
+    np.testing.assert_allclose(op.transposed().transposed().columns(support), X[:, support], **close)
+    for result in (op.gram_block(support), op.gram_rows(support), op.column_sums(), op.sq_norms):
+        assert result.dtype == np.float64
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
+def test_an_operator_can_be_centered_and_scaled_whatever_it_is(name, tmp_path):
+    op, X = OPERATORS[name](tmp_path)
+    Z = (X - X.mean(axis=0)) * 0.5
+    standardized = Scaled(Centered(op), np.full(X.shape[1], 0.5))
+    V = np.random.default_rng(3).standard_normal((X.shape[1], 2))
+    close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
+    np.testing.assert_allclose(standardized.matmat(V), Z @ V, **close)
+    np.testing.assert_allclose(standardized.gram(V), Z.T @ (Z @ V), **close)
+    np.testing.assert_allclose(standardized.gram(V[:, 0]), Z.T @ (Z @ V[:, 0]), **close)
+    np.testing.assert_allclose(standardized.column_sq_norms(), np.sum(Z**2, axis=0), **close)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
+def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(name, tmp_path):
+    op, X = OPERATORS[name](tmp_path)
+    V, shift = np.random.default_rng(4).standard_normal((X.shape[1], 2)), np.array([0.7, -1.3])
+    close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
+    np.testing.assert_allclose(op.gram(V, shift), X.T @ (X @ V - shift), **close)
+    np.testing.assert_allclose(op.gram(V[:, 0], 0.7), X.T @ (X @ V[:, 0] - 0.7), **close)
+    means = np.linspace(-1.0, 1.0, X.shape[1])
+    np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - means) ** 2, axis=0), **close)
+
+
+# --- passes ---------------------------------------------------------------------------------------------------------
+
+
+def cost(op, call):
+    before = op.passes
+    call()
+    return op.passes - before
+
+
+@pytest.mark.parametrize(
+    ("kind", "passes"),
+    [
+        ("dense", 1), ("float32", 1), ("int8", 1), ("memmap", 1), ("dense in Fortran order", 2), ("five members", 2),
+    ],
+)  # fmt: skip
+def test_a_gram_product_is_one_pass_where_rows_are_contiguous_and_two_elsewhere(kind, passes, tmp_path):
+    op, _ = OPERATORS[kind](tmp_path)
+    for block in (np.ones(N), np.ones((N, 3))):
+        assert cost(op, lambda block=block: op.matmat(block)) == 1.0
+        assert cost(op, lambda block=block: op.gram(block)) == passes
+    assert cost(op, lambda: op.rmatmat(np.ones(M))) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8"])
+def test_reading_some_columns_counts_their_share(kind, tmp_path):
+    op, _ = OPERATORS[kind](tmp_path)
+    share = len(SUPPORT) / N
+    assert cost(op, lambda: op.columns(SUPPORT)) == pytest.approx(share)
+    part = op.restrict(SUPPORT)
+    assert cost(op, lambda: part.matmat(np.ones(len(SUPPORT)))) == pytest.approx(share)
+    assert cost(op, lambda: part.rmatmat(np.ones(M))) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8"])
+def test_restricting_twice_counts_the_share_of_all_columns(kind, tmp_path):
+    op, _ = OPERATORS[kind](tmp_path)
+    part = op.restrict(SUPPORT).restrict(np.array([0]))
+    assert cost(op, lambda: part.matmat(np.ones(1))) == pytest.approx(1 / N)
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_wrapper_counts_the_passes_of_the_data_inside(wrapper):
+    inner = rspca.as_operator(floats())
+    op, _ = wrapper(inner, floats())
+    assert cost(inner, lambda: op.matmat(np.ones(N))) == 1.0
+    assert op.passes == inner.passes > 0
+
+
+@pytest.mark.parametrize("wrapper", [centered, scaled, deflated, score_deflated, standardized_and_score_deflated])
+def test_wrapping_keeps_a_gram_product_at_one_pass(wrapper):
+    op, _ = wrapper(rspca.as_operator(floats()), floats())
+    assert cost(op, lambda: op.gram(np.ones((N, 2)))) == 1.0
+
+
+def test_a_decomposition_reports_the_passes_it_took():
+    op = rspca.as_operator(floats())
+    found = rspca.decompose(op, 2, k=3, random_state=0)
+    assert 0 < found.passes <= op.passes
+    assert sum(c.passes for c in found.components) <= found.passes
+
+
+# --- centering, and what must not be copied or made dense -----------------------------------------------------------
+
+
+def test_centering_what_is_centered_changes_nothing():
+    X = floats()
+    once = Centered(rspca.as_operator(X))
+    twice = Centered(once)
+    np.testing.assert_allclose(twice.mean, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(twice.columns(np.arange(N)), once.columns(np.arange(N)))
+    by_user, by_us = rspca.decompose(once, 1, k=3, random_state=0), rspca.decompose(X, 1, k=3, random_state=0)
+    np.testing.assert_array_equal(by_user.loadings, by_us.loadings)
+    np.testing.assert_array_equal(by_user.mean, by_us.mean)
+
+
+def planted(m, n, dtype=float, seed=0):
+    """Small counts, with six columns that move together, and another six that do so more weakly."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (m, n), dtype=np.int8)
+    X[:, 10:16] += 4 * rng.integers(0, 2, (m, 1), dtype=np.int8)
+    X[:, 20:26] += 3 * rng.integers(0, 2, (m, 1), dtype=np.int8)
+    return X.astype(dtype, copy=False)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix])
+def test_sparse_data_are_never_made_dense(kind, monkeypatch):
+    m, n, k = 1000, 1000, 6
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((m, n)) < 0.05, rng.random((m, n)), 0.0)
+    X[:, 10:16] += 3.0 * (rng.random((m, 1)) < 0.2)
+    X[:, 20:26] += 2.0 * (rng.random((m, 1)) < 0.2)
+    X = kind(X)
+    expected = rspca.decompose(X.toarray(), 2, k=k, scale=True, random_state=0)
+
+    def forbidden(self, *args, **options):
+        raise AssertionError(f"a whole sparse matrix {self.shape} was made dense")
+
+    def few_columns_only(plain):
+        def guarded(self, *args, **options):
+            return plain(self, *args, **options) if self.shape[1] <= n // 4 else forbidden(self)
+
+        return guarded
+
+    for one in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix):
+        monkeypatch.setattr(one, "toarray", few_columns_only(one.toarray))
+        monkeypatch.setattr(one, "todense", forbidden)
+        monkeypatch.setattr(one, "__array__", forbidden, raising=False)
+    with pytest.raises(AssertionError, match="made dense"):
+        X.toarray()
+    found = rspca.decompose(X, 2, k=k, scale=True, random_state=0)
+    rspca.relax(X, k)
+    rspca.explained_variance(X, found.loadings, "pca_share")
+    np.testing.assert_allclose(found.explained_variance, expected.explained_variance, rtol=1e-6)
+
+
+def test_a_sparse_matrix_that_would_be_160_gigabytes_dense_is_decomposed():
+    m, n, k = 200_000, 100_000, 4
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, m, 20_000), rng.integers(0, n, 20_000)
+    chosen = rng.choice(m, 300, replace=False)
+    members = np.array([5, 777, 31_000, 99_999])
+    rows = np.concatenate([rows, np.repeat(chosen, k)])
+    columns = np.concatenate([columns, np.tile(members, 300)])
+    X = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(m, n)).tocsr()
+    component = rspca.decompose(X, 1, k=k, random_state=0).components[0]
+    np.testing.assert_array_equal(component.support, members)
+
+
+def peak_of(call):
+    rspca.decompose(floats(), 2, k=3)  # what is imported on first use is not what is measured
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_])
+def test_integer_data_never_exist_as_a_whole_in_floating_point(dtype, order):
+    m, n = 2500, 3000
+    X = np.asarray(planted(m, n) > 1 if dtype is np.bool_ else planted(m, n), dtype=dtype, order=order)
+    found = []
+    peak = peak_of(lambda: found.append(rspca.decompose(X, 2, k=6, scale=True, random_state=0)))
+    assert peak < 0.5 * m * n * 8
+    chosen = sorted(c.support.tolist() for c in found[0].components)
+    assert chosen == [list(range(10, 16)), list(range(20, 26))]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_mapped_data_are_never_read_into_memory_as_a_whole(dtype, tmp_path):
+    m, n = 2500, 3000
+    planted(m, n, dtype).tofile(tmp_path / "X.bin")
+    X = np.memmap(tmp_path / "X.bin", dtype=dtype, mode="r", shape=(m, n))
+    found = []
+    peak = peak_of(lambda: found.append(rspca.decompose(X, 2, k=6, scale=True, random_state=0)))
+    assert peak < 0.5 * m * n * 8
+    np.testing.assert_array_equal(found[0].components[0].support, np.arange(10, 16))
+
+
+def test_float32_data_are_not_copied_to_float64():
+    m, n = 2500, 3000
+    X = planted(m, n, np.float32)
+    assert peak_of(lambda: rspca.decompose(X, 2, k=6, random_state=0)) < 0.5 * X.nbytes * 2
+
+
+@pytest.mark.parametrize("kind", [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+def test_long_columns_of_float32_data_lose_nothing_in_their_sums(kind):
+    # One float32 after another, a sum of a million such numbers would be off by 1e-4.
+    X = 1.0 + np.random.default_rng(0).random((1_000_000, 2), dtype=np.float32)
+    exact = X.astype(np.float64)
+    op = Centered(rspca.as_operator(kind(X)))
+    np.testing.assert_allclose(op.mean, exact.mean(axis=0), rtol=5e-6)
+    np.testing.assert_allclose(op.column_sq_norms(), np.sum((exact - exact.mean(axis=0)) ** 2, axis=0), rtol=5e-6)
+
+
+def test_what_is_not_a_matrix_of_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"1 dimension.*Reshape"):
+        rspca.as_operator(np.ones(3))
+    with pytest.raises(TypeError, match="real numbers"):
+        rspca.as_operator(np.ones((2, 2), dtype=complex))
+    with pytest.raises(TypeError, match="real numbers"):
+        rspca.as_operator(np.array([["a", "b"]]))
+
+
+# --- the Gram matrix ------------------------------------------------------------------------------------------------
+
+
+def test_a_gram_operator_has_the_given_matrix_as_its_gram_matrix():
+    A = rspca.datasets.load_pitprops()
+    op = GramOperator(A)
+    np.testing.assert_allclose(op.gram(np.eye(13)), A, atol=1e-12)
+    np.testing.assert_allclose(op.matmat(np.eye(13)).T @ op.matmat(np.eye(13)), A, atol=1e-12)
+    assert cost(op, lambda: op.gram(np.ones(13))) == 1.0
+    assert not op.has_samples
+
+
+def test_a_gram_operator_takes_eigenvalues_that_are_negative_by_rounding_as_zero():
+    x = unit(9, 1)
+    A = np.outer(x, x) - 1e-12 * np.eye(9)
+    assert np.linalg.eigvalsh(A)[0] < 0
+    op = GramOperator(A)
+    np.testing.assert_allclose(op.gram(np.eye(9)), A, atol=1e-11)
+    assert np.linalg.eigvalsh(op.gram_block(np.arange(9)))[0] > -1e-16
+    assert op.sq_norms.min() >= 0.0
+    assert np.isfinite(op.matmat(np.eye(9))).all()
+
+
+@pytest.mark.parametrize(
+    ("A", "message"),
+    [
+        (np.diag([1.0, -1e-3]), "positive semidefinite.*-0.001"),
+        (-np.eye(2), "positive semidefinite"),
+        (np.array([[1.0, 0.5], [0.4, 1.0]]), "not symmetric"),
+        (np.ones((2, 3)), r"square"),
+        (np.ones(4), r"square"),
+        (np.empty((0, 0)), r"square"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "NaN"),
+        (np.array([[np.inf, 0.0], [0.0, 1.0]]), "infinite"),
+    ],
+)
+def test_a_matrix_that_is_no_gram_matrix_is_refused(A, message):
+    with pytest.raises(ValueError, match=message):
+        GramOperator(A)
+
+
+def test_a_gram_operator_leaves_the_matrix_that_was_given_alone():
+    A = np.array([[2.0, 1.0], [1.0, 2.0]])
+    op = GramOperator(A)
+    A[:] = 0.0
+    np.testing.assert_allclose(op.gram(np.eye(2)), [[2.0, 1.0], [1.0, 2.0]])
+
+
+def test_a_gram_matrix_is_neither_centered_nor_scaled():
+    A = rspca.datasets.load_pitprops() + 1.0
+    given = rspca.decompose(GramOperator(A), 1, k=13, random_state=0).components[0].variance
+    assert given == pytest.approx(np.linalg.eigvalsh(A)[-1])
+    with pytest.raises(ValueError, match="taken as given"):
+        rspca.decompose(GramOperator(A), 1, k=3, scale=True)
+    with pytest.raises(ValueError, match="no samples"):
+        Centered(GramOperator(A), np.ones(13)).gram(np.ones(13))

@@ -1,0 +1,199 @@
+"""Polishing at fixed k: monotone, exact about single swaps, and in practice optimal where all supports can be tried."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import rspca
+from rspca.polishing import Polished, swap
+
+
+def random_gram(seed, n=None):
+    """Return a random covariance: sometimes of low rank, sometimes with signs, ties or very different variances."""
+    rng = np.random.default_rng(seed)
+    n = n or int(rng.integers(3, 10))
+    kind = seed % 4
+    X = rng.standard_normal((n + 3 if kind != 1 else max(2, n // 2), n))
+    if kind == 2:
+        X = X * np.exp(rng.standard_normal(n))
+    if kind == 3:
+        X = np.round(2 * X) + 0.5 * rng.standard_normal((len(X), 1))
+    return X.T @ X
+
+
+def largest(A, support):
+    support = np.asarray(support)
+    return float(np.linalg.eigvalsh(A[np.ix_(support, support)])[-1])
+
+
+def best_of_all(A, k):
+    return max(largest(A, support) for support in combinations(range(len(A)), k))
+
+
+def best_exchange(A, support, allowed=None):
+    """Return the largest eigenvalue that exchanging one feature of the support for another can give."""
+    support = list(support)
+    outside = [j for j in (range(len(A)) if allowed is None else allowed) if j not in support]
+    return max(
+        (largest(A, [j, *(i for i in support if i != out)]) for out, j in product(support, outside)), default=0.0
+    )
+
+
+def test_every_support_tried_by_brute_force_is_hardly_ever_better():
+    reached = total = 0
+    for seed in range(40):
+        A = random_gram(seed)
+        for k in range(1, len(A) + 1):
+            found = rspca.decompose(rspca.GramOperator(A), 1, k=k, random_state=0).components[0]
+            optimum = best_of_all(A, k)
+            assert found.variance <= optimum * (1.0 + 1e-9)
+            assert found.variance == pytest.approx(largest(A, found.support), rel=1e-8)
+            reached += found.variance >= optimum * (1.0 - 1e-8)
+            total += 1
+    assert total > 200
+    assert reached >= 0.99 * total
+
+
+def test_an_optimum_that_neither_the_leading_component_nor_single_swaps_can_see_is_found():
+    # Six features with correlation 0.3 have the leading eigenvector, eigenvalue 2.5; a separate pair with
+    # correlation 0.9 is better at k = 2, 1.9 against 1.3, but half of it is worth less than any two of the six.
+    A = np.eye(8)
+    A[:6, :6] += 0.3 * (1.0 - np.eye(6))
+    A[6, 7] = A[7, 6] = 0.9
+    assert best_exchange(A, [0, 1]) == pytest.approx(1.3)
+    found = rspca.decompose(rspca.GramOperator(A), 1, k=2, random_state=0).components[0]
+    assert found.support.tolist() == [6, 7]
+    assert found.variance == pytest.approx(1.9)
+
+
+@given(st.integers(0, 10**6))
+def test_a_component_is_swap_optimal_exactly_when_no_exchange_gains(seed):
+    A = random_gram(seed, 9)
+    for k in (2, 4, 6):
+        found = rspca.decompose(rspca.GramOperator(A), 1, k=k, random_state=0).components[0]
+        assert found.swap_optimal
+        assert best_exchange(A, found.support) <= found.variance * (1.0 + 1e-8)
+
+
+def check_swaps(A, start, eligible):
+    """Swap from a support until the search says that no exchange gains, and compare with trying them all."""
+    before = largest(A, start)
+    loadings = np.linalg.eigh(A[np.ix_(start, start)])[1][:, -1]
+    end = swap(rspca.GramOperator(A), Polished(start, loadings, before, 0, None), eligible=eligible)
+    assert end.swap_optimal
+    assert len(set(end.support.tolist())) == len(start)
+    assert set(end.support.tolist()) <= set(eligible.tolist())
+    assert end.variance == pytest.approx(largest(A, end.support), rel=1e-8)
+    assert best_exchange(A, end.support, eligible) <= end.variance * (1.0 + 1e-8)
+    if best_exchange(A, start, eligible) > before * (1.0 + 1e-8):
+        assert end.variance > before * (1.0 + 1e-9)
+    else:
+        assert end.variance == pytest.approx(before, rel=1e-8)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_swapping_goes_on_exactly_as_long_as_an_exchange_gains(seed, k):
+    start = np.sort(np.random.default_rng(seed).choice(9, k, replace=False))
+    check_swaps(random_gram(seed, 9), start, np.arange(9))
+
+
+small_integers = st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).integers(-1, 2, (5, 8)))
+
+
+@settings(max_examples=200)
+@given(small_integers, st.integers(1, 6), st.integers(0, 10**6))
+def test_ties_do_not_mislead_the_swap_test(X, k, seed):
+    # Small integers give equal eigenvalues, duplicate columns and features at right angles.
+    A = (X.T @ X).astype(float)
+    eligible = np.flatnonzero(np.diag(A))
+    assume(len(eligible) > k)
+    check_swaps(A, np.sort(np.random.default_rng(seed).choice(eligible, k, replace=False)), eligible)
+
+
+def test_duplicate_columns_are_interchangeable():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 4)) * [1.0, 3.0, 1.0, 1.0]
+    X = np.hstack([X, X])  # features 1 and 5 are the same, and the strongest
+    found = rspca.decompose(X, 1, k=2, random_state=0).components[0]
+    assert found.support.tolist() == [1, 5]
+    np.testing.assert_allclose(found.loadings, np.sqrt(0.5))
+    assert found.swap_optimal
+
+
+def test_all_features_equal_is_a_tie_that_ends():
+    found = rspca.decompose(rspca.GramOperator(np.ones((7, 7)) + np.eye(7)), 1, k=3, random_state=0).components[0]
+    assert len(found.support) == 3
+    assert found.variance == pytest.approx(4.0)
+    assert found.swap_optimal
+    identity = rspca.decompose(rspca.GramOperator(np.eye(7)), 1, k=3, random_state=0).components[0]
+    assert identity.variance == pytest.approx(1.0)
+
+
+@given(st.integers(0, 10**6))
+def test_the_extremes_are_the_best_feature_and_the_leading_component(seed):
+    A = random_gram(seed)
+    op = rspca.GramOperator(A)
+    one = rspca.decompose(op, 1, k=1, random_state=0).components[0]
+    assert one.variance == pytest.approx(np.diag(A).max())
+    assert one.loadings.tolist() == [1.0]
+    all_of_them = rspca.decompose(op, 1, k=len(A), random_state=0).components[0]
+    assert all_of_them.variance == pytest.approx(np.linalg.eigvalsh(A)[-1])
+    assert all_of_them.swap_optimal
+
+
+def noisy_data(seed, m=25, n=40):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((m, 3)) @ rng.standard_normal((3, n)) + 2.0 * rng.standard_normal((m, n))
+
+
+@pytest.mark.parametrize("rounding", ["exact", "bernoulli"])
+@pytest.mark.parametrize("seed", range(8))
+def test_each_stage_is_at_least_as_good_as_the_one_before(seed, rounding):
+    X = noisy_data(seed)
+    options = {"k": 6, "rounding": rounding, "random_state": seed}
+    naive = rspca.decompose(X, 1, polish=False, normalization="naive", **options).components[0]
+    refitted = rspca.decompose(X, 1, polish=False, normalization="svd", **options).components[0]
+    polished = rspca.decompose(X, 1, polish=True, normalization="svd", **options).components[0]
+    assert naive.support.tolist() == refitted.support.tolist()
+    assert naive.variance <= refitted.variance * (1.0 + 1e-9)
+    assert refitted.variance <= polished.variance * (1.0 + 1e-9)
+    assert len(polished.support) == len(refitted.support)
+    assert naive.swap_optimal is None
+    assert refitted.swap_optimal is None
+    assert polished.swap_optimal
+
+
+def test_polishing_gains_something_on_noisy_data():
+    gains = []
+    for seed in range(8):
+        options = {"k": 6, "random_state": seed}
+        before, after = (rspca.decompose(noisy_data(seed), 1, polish=on, **options) for on in (False, True))
+        gains.append(after.components[0].variance / before.components[0].variance)
+    assert max(gains) > 1.001
+
+
+@pytest.mark.parametrize("how", ["naive", "svd"])
+def test_normalizing_gives_a_unit_vector_on_the_same_support(how):
+    X = noisy_data(1)
+    x = np.zeros(40)
+    x[[3, 8, 21]] = 2.0, -1.0, 0.5
+    v = rspca.normalize(X, x, how=how)
+    assert np.linalg.norm(v) == pytest.approx(1.0)
+    assert np.flatnonzero(v).tolist() == [3, 8, 21]
+    block = (X - X.mean(axis=0))[:, [3, 8, 21]]
+    variance = np.sum((block @ v[[3, 8, 21]]) ** 2)
+    if how == "svd":
+        assert variance == pytest.approx(np.linalg.norm(block, 2) ** 2)
+    else:
+        np.testing.assert_allclose(v, x / np.linalg.norm(x))
+        assert variance < np.linalg.norm(block, 2) ** 2
+
+
+def test_naive_normalization_after_polishing_keeps_the_support_and_the_unit_length():
+    found = rspca.decompose(noisy_data(2), 2, k=5, normalization="naive", random_state=0)
+    for component in found.components:
+        assert len(component.support) == 5
+        assert np.linalg.norm(component.loadings) == pytest.approx(1.0)

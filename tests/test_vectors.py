@@ -1,0 +1,166 @@
+"""The mathematics without data: each function is the solution of the problem that its name states."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rspca.vectors import (
+    inclusion_probabilities,
+    l1_l2_maximizer,
+    l1_projection,
+    oriented,
+    scaled_to_sum,
+    soft,
+    top_k,
+)
+
+vectors = arrays(float, st.integers(1, 30), elements=st.floats(-1e3, 1e3))
+with_ties = arrays(float, st.integers(1, 30), elements=st.integers(-3, 3).map(float))
+nonzero = (vectors | with_ties).filter(lambda x: np.abs(x).max() > 1e-100)
+radii = st.floats(1.0, 40.0)
+
+
+def smallest_dual_value(g, k):
+    """Return min over l of sqrt(k) l + |soft(g, l)|_2: for every l it is at least g'y for all feasible y."""
+
+    def dual(level):
+        return np.sqrt(k) * level + np.linalg.norm(soft(g, level))
+
+    low, high = 0.0, float(np.abs(g).max())
+    for _ in range(100):  # the dual is convex: ternary search
+        third = (high - low) / 3.0
+        if dual(low + third) <= dual(high - third):
+            high -= third
+        else:
+            low += third
+    return min(dual(low), dual(0.0), dual(float(np.abs(g).max())))
+
+
+@given(vectors | with_ties, radii)
+def test_the_maximizer_is_feasible(g, k):
+    y = l1_l2_maximizer(g, k)
+    assert np.linalg.norm(y) <= 1.0 + 1e-9
+    assert np.abs(y).sum() <= np.sqrt(k) * (1.0 + 1e-9)
+
+
+@given(nonzero, radii)
+def test_the_maximizer_reaches_the_dual_bound(g, k):
+    g = g / np.abs(g).max()
+    bound = smallest_dual_value(g, k)
+    assert bound - 1e-7 <= g @ l1_l2_maximizer(g, k) <= bound + 1e-7
+
+
+@given(nonzero, radii, st.integers(-900, 900))
+def test_the_maximizer_does_not_depend_on_the_scale_of_the_gradient(g, k, exponent):
+    g = g / np.abs(g).max()
+    g[np.abs(g) < 1e-15] = 0.0  # nothing may be lost to underflow by the scaling itself
+    np.testing.assert_allclose(l1_l2_maximizer(np.ldexp(g, exponent), k), l1_l2_maximizer(g, k), atol=1e-12)
+
+
+@given(nonzero)
+def test_with_radius_one_the_maximizer_is_on_the_largest_entries(g):
+    y = l1_l2_maximizer(g, 1)
+    assert np.abs(y).sum() == pytest.approx(1.0)
+    assert np.all(np.abs(g)[np.abs(y) > 1e-7] >= np.abs(g).max() * (1.0 - 1e-7))
+    assert np.all(y * g >= 0.0)
+
+
+@given(nonzero, st.floats(0.0, 10.0))
+def test_with_k_at_least_n_the_maximizer_is_the_unit_vector_along_the_gradient(g, more):
+    g = g / np.abs(g).max()
+    np.testing.assert_allclose(l1_l2_maximizer(g, len(g) + more), g / np.linalg.norm(g), atol=1e-12)
+
+
+def test_the_maximizer_of_nothing_is_nothing():
+    np.testing.assert_array_equal(l1_l2_maximizer(np.zeros(4), 2), np.zeros(4))
+
+
+def test_more_than_k_tied_maxima_share_the_radius_evenly():
+    y = l1_l2_maximizer(np.array([1.0, -1.0, 1.0, 0.5, 1.0]), 2)
+    np.testing.assert_allclose(y, np.sqrt(2) / 4 * np.array([1, -1, 1, 0, 1]))
+    assert np.linalg.norm(y) < 1.0
+
+
+@pytest.mark.parametrize("largest", [5e-324, 1e-308, 1e-200, 1e200, 1.7e308])
+def test_the_maximizer_survives_extreme_magnitudes(largest):
+    y = l1_l2_maximizer(np.array([largest, 0.0, -largest]), 2)
+    np.testing.assert_allclose(y, [np.sqrt(0.5), 0.0, -np.sqrt(0.5)])
+
+
+@given(nonzero, radii)
+def test_the_maximizer_keeps_signs_and_order(g, k):
+    y = l1_l2_maximizer(g, k)
+    assert np.all(y * g >= 0.0)
+    order = np.argsort(np.abs(g))
+    assert np.all(np.diff(np.abs(y)[order]) >= -1e-12)
+
+
+@given(vectors | with_ties, st.floats(1e-3, 1e4))
+def test_the_l1_projection_is_the_nearest_point_of_the_ball(w, radius):
+    z = l1_projection(w, radius)
+    scale = max(1.0, float(np.abs(w).max()))
+    assert np.abs(z).sum() <= radius * (1 + 1e-9) + 1e-12 * scale
+    # z is nearest exactly if (w - z)'(y - z) <= 0 for all y of the ball; the largest (w - z)'y is radius |w - z|_inf
+    assert radius * np.abs(w - z).max() <= (w - z) @ z + 1e-9 * scale * max(radius, scale)
+
+
+@given(vectors)
+def test_a_point_of_the_ball_is_its_own_projection(w):
+    z = l1_projection(w, float(np.abs(w).sum()) + 1.0)
+    np.testing.assert_array_equal(z, w)
+    assert z is not w
+
+
+@given(vectors | with_ties, st.integers(0, 35))
+def test_top_k_takes_the_largest_and_of_ties_the_lowest_indices(values, k):
+    expected = sorted(sorted(range(len(values)), key=lambda i: (-values[i], i))[:k])
+    assert top_k(values, k).tolist() == expected
+
+
+def test_top_k_of_equal_values_is_the_first_k():
+    assert top_k(np.ones(6), 3).tolist() == [0, 1, 2]
+
+
+@given(nonzero)
+def test_orienting_makes_the_largest_entry_positive(x):
+    y = oriented(x)
+    assert np.array_equal(y, x) or np.array_equal(y, -x)
+    ties = np.flatnonzero(np.abs(y) >= np.abs(y).max() * (1 - 1e-10))
+    assert y[ties[0]] > 0.0
+    np.testing.assert_array_equal(oriented(-x), y)
+    np.testing.assert_array_equal(oriented(y), y)
+
+
+def test_orientation_does_not_hang_on_the_last_bit():
+    x = np.array([-0.5, 0.5, 0.5])
+    for nudged in (x, x * [1 - 1e-15, 1, 1], x * [1 + 1e-15, 1, 1]):
+        assert oriented(nudged)[0] > 0.0
+
+
+@given(nonzero, st.floats(0.1, 40.0))
+def test_inclusion_probabilities_are_those_of_algorithm_1(x, s):
+    p = inclusion_probabilities(x, s)
+    assert np.all((p >= 0.0) & (p <= 1.0))
+    assert p.sum() <= s * (1 + 1e-12)
+    for i in range(len(x)):
+        assert p[i] == pytest.approx(min(s * abs(x[i]) / np.abs(x).sum(), 1.0), rel=1e-9, abs=1e-300)
+
+
+def test_inclusion_probabilities_do_not_overflow():
+    np.testing.assert_allclose(inclusion_probabilities(np.array([1e-308, 1e-308]), 1e3), [1.0, 1.0])
+    np.testing.assert_allclose(inclusion_probabilities(np.array([1e300, 3e300]), 1.0), [0.25, 0.75])
+
+
+@given(arrays(float, st.integers(1, 20), elements=st.floats(1e-6, 1.0) | st.just(0.0)), st.integers(1, 20))
+def test_probabilities_scaled_to_a_sum_have_that_sum_and_stay_proportional(p, total):
+    scaled = scaled_to_sum(p, total)
+    assert np.all((scaled >= 0.0) & (scaled <= 1.0))
+    assert np.all((scaled > 0.0) == (p > 0.0))
+    assert scaled.sum() == pytest.approx(min(total, np.count_nonzero(p)), rel=1e-9)
+    inner = (p > 0.0) & (scaled < 1.0)
+    if inner.any():
+        factors = scaled[inner] / p[inner]
+        np.testing.assert_allclose(factors, factors[0], rtol=1e-9)
+        assert np.all(p[scaled == 1.0] * factors[0] >= 1.0 - 1e-9)
