@@ -193,7 +193,7 @@ def test_more_k_than_features_is_an_error_below_the_estimator(entry):
     refused(lambda: CORE[entry](X, k=7), ValueError, "k=7 must be between 1 and 6.*6 features")
 
 
-@pytest.mark.parametrize("method", rspca.METHODS.keys() - {"pca"})
+@pytest.mark.parametrize("method", sorted(rspca.METHODS.keys() - {"pca"}))
 def test_methods_check_k_themselves(method):
     refused(lambda: rspca.METHODS[method](rspca.as_operator(X), 1, 7, rng=RNG), ValueError, "k=7 must be between 1 and")
 
@@ -357,7 +357,7 @@ def test_a_gram_operator_needs_a_covariance_matrix(call, error, message):
 
 
 @cases([
-    ("scale", lambda: decompose(GRAM, scale=True), ValueError, "Gram matrix is taken as given: scale the matrix"),
+    ("scale", lambda: decompose(GRAM, scale=True), ValueError, "Gram matrix is taken as given.*Scale the matrix"),
     ("patterson", lambda: fit(GRAM, scale="patterson"), ValueError, "Gram matrix is taken as given"),
     ("compare", lambda: compare(GRAM, scale=True), ValueError, "Gram matrix is taken as given"),
     ("relax", lambda: relax(GRAM, scale=True), ValueError, "Gram matrix is taken as given"),

@@ -256,8 +256,8 @@ def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(n
     op, X = OPERATORS[name](tmp_path)
     V, shift = np.random.default_rng(4).standard_normal((X.shape[1], 2)), np.array([0.7, -1.3])
     close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
-    np.testing.assert_allclose(op.gram(V, shift), X.T @ (X @ V - shift), **close)
-    np.testing.assert_allclose(op.gram(V[:, 0], 0.7), X.T @ (X @ V[:, 0] - 0.7), **close)
+    np.testing.assert_allclose(op.gram_and_scores(V, shift)[0], X.T @ (X @ V - shift), **close)
+    np.testing.assert_allclose(op.gram_and_scores(V[:, 0], 0.7)[0], X.T @ (X @ V[:, 0] - 0.7), **close)
     means = np.linspace(-1.0, 1.0, X.shape[1])
     np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - means) ** 2, axis=0), **close)
 

@@ -77,7 +77,10 @@ def test_neither_adjusted_nor_subspace_variance_can_exceed_the_total(seed):
     X, V = example(seed, r=9)
     total = np.sum((X - X.mean(axis=0)) ** 2)
     assert rspca.explained_variance(X, V, "adjusted").sum() <= total * (1.0 + 1e-9)
-    assert rspca.explained_variance(X, V, "subspace").sum() == pytest.approx(total)  # nine vectors span everything
+    subspace = rspca.explained_variance(X, V, "subspace").sum()
+    assert subspace <= total * (1.0 + 1e-9)
+    if np.linalg.cond(V) < 1e6:  # then nine vectors span everything
+        assert subspace == pytest.approx(total)
 
 
 @given(seeds)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.checks import (
+    as_generator,
     check_choice,
     check_integer,
     check_n_components,
@@ -16,6 +17,7 @@ from rspca.checks import (
     check_real,
     check_sparsity,
     check_vector,
+    real_array,
 )
 from rspca.components import Decomposition, OnStep, Step
 from rspca.decomposition import ROUNDINGS, Options
@@ -23,7 +25,7 @@ from rspca.deflation import DEFLATIONS
 from rspca.methods import METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
-from rspca.operators.sources import balanced, prepare
+from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.variance import DEFINITIONS, overlap_report
@@ -92,12 +94,13 @@ def decompose(
     }  # fmt: skip
     check_settings(method=method, normalization=normalization, deflation=deflation, options=options)
     check_choice("side", side, ("features", "both"))
-    op = prepare(X, center=center, scale=scale)
+    op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
-    rng, run, before = as_generator(random_state), METHODS[method], op.passes
+    before = op.passes
+    op = prepare(op, center=center, scale=scale)
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
     if method == "rspca":
         chosen |= options
@@ -179,12 +182,11 @@ def relax(
     check_choice("solver", solver, SOLVERS)
     max_iter = check_integer("max_iter", max_iter, 1)
     tol = (1e-10 if solver == "projected" else 1e-7) if tol is None else check_real("tol", tol, 0.0)
-    op, unit = balanced(prepare(X, center=center, scale=scale))
+    given = as_operator(X)
+    starts = None if start is None else _rows("start", start, given.shape[1])
+    op, unit = balanced(prepare(given, center=center, scale=scale))
     if not op.sq_norms.any():
         raise ValueError("X has no variance: every column is constant. There is nothing to relax.")
-    starts = None
-    if start is not None:
-        starts = [check_vector("start", row, op.shape[1]) for row in np.atleast_2d(np.asarray(start, dtype=float))]
     began = time.perf_counter()
 
     def tell(iteration: int, variance: float) -> None:
@@ -207,8 +209,9 @@ def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: b
     array([0.6, 0.8, 0. ])
     """
     check_choice("how", how, NORMALIZATIONS)
-    op, _ = balanced(prepare(X, center=center, scale=scale))
-    vector = check_vector("x", x, op.shape[1])
+    given = as_operator(X)
+    vector = check_vector("x", x, given.shape[1])
+    op, _ = balanced(prepare(given, center=center, scale=scale))
     support = np.flatnonzero(vector)
     out = np.zeros(op.shape[1])
     out[support] = NORMALIZATIONS[how](op, support, vector[support])
@@ -236,21 +239,19 @@ def explained_variance(
     (array([2. , 1.5]), array([2., 2.]))
     """
     check_choice("definition", definition, DEFINITIONS)
-    op, unit = balanced(prepare(X, center=center, scale=scale))
-    rows = np.vstack([check_vector("V", row, op.shape[1]) for row in np.atleast_2d(np.asarray(V, dtype=float))])
+    given = as_operator(X)
+    rows = np.vstack(_rows("V", V, given.shape[1]))
+    op, unit = balanced(prepare(given, center=center, scale=scale))
     values = DEFINITIONS[definition](op, rows)
     return values if definition == "pca_share" else unit**2 * values
 
 
-def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Accept what scikit-learn accepts, and a Generator; hand the core a Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    if random_state is None:
-        return np.random.default_rng()
-    return np.random.default_rng(check_integer("random_state", random_state, 0))
+def _rows(name: str, vectors: Any, n: int) -> list[Array]:
+    """Return one vector, or several given as rows, as a list of checked vectors."""
+    rows = np.atleast_2d(real_array(name, vectors))
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"{name} has shape {np.shape(vectors)}; give a vector of length {n}, or several as rows.")
+    return [check_vector(name, row, n) for row in rows]
 
 
 def _sample_sparsity(side: str, k_samples: Any, n_components: int, op: OperatorMixin) -> list[int] | None:
@@ -262,7 +263,7 @@ def _sample_sparsity(side: str, k_samples: Any, n_components: int, op: OperatorM
         raise ValueError("side='both' needs samples; a Gram matrix has none.")
     if k_samples is None:
         raise ValueError("side='both' needs k_samples, the number of samples in each left vector.")
-    return check_sparsity(k_samples, n_components, op.shape[0])
+    return check_sparsity(k_samples, n_components, op.shape[0], "k_samples", "samples")
 
 
 def _affine(op: OperatorMixin) -> tuple[Array, Array]:

@@ -33,22 +33,42 @@ def check_real(name: str, value: object, low: float, *, strict: bool = False) ->
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
     if not np.isfinite(float(value)) or value < low or (strict and value == low):
-        raise ValueError(f"{name}={value!r} must be finite and {'above' if strict else 'at least'} {low:g}.")
+        limit = "" if low == -np.inf else f" and {'above' if strict else 'at least'} {low:g}"
+        raise ValueError(f"{name}={value!r} must be finite{limit}.")
     return float(value)
 
 
-def check_sparsity(k: Any, n_components: int, n_features: int) -> list[int]:
-    """Return one k per component, each between 1 and the number of features."""
-    why = f" (X has {n_features} features)"
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return `rng` if it is a NumPy generator, or raise."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng={rng!r} must be a numpy Generator; make one with numpy.random.default_rng(seed).")
+    return rng
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Accept what scikit-learn accepts, and a Generator; hand the core a Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None:
+        return np.random.default_rng()
+    return np.random.default_rng(check_integer("random_state", random_state, 0))
+
+
+def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str = "features") -> list[int]:
+    """Return one k per component, each between 1 and the number of features (or samples)."""
+    why = f" (X has {n} {what})"
     if isinstance(k, numbers.Integral):
-        return [check_integer("k", k, 1, n_features, why)] * n_components
-    try:
-        each = list(k)
-    except TypeError:
-        raise TypeError(f"k={k!r} must be an integer, or one integer per component.") from None
+        return [check_integer(name, k, 1, n, why)] * n_components
+    if isinstance(k, str) or not isinstance(k, Iterable):
+        raise TypeError(f"{name}={k!r} must be an integer, or one integer per component.")
+    each = list(k)
     if len(each) != n_components:
-        raise ValueError(f"k has {len(each)} entries for n_components={n_components}; give one integer per component.")
-    return [check_integer("k", one, 1, n_features, why) for one in each]
+        raise ValueError(
+            f"{name} has {len(each)} entries for n_components={n_components}; give one integer per component."
+        )
+    return [check_integer(name, one, 1, n, why) for one in each]
 
 
 def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
@@ -58,9 +78,17 @@ def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
     )
 
 
+def real_array(name: str, x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return `x` as float64, or raise if it does not hold real numbers."""
+    array = np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {array.dtype}; real numbers are needed. Convert it with astype(float).")
+    return array.astype(np.float64)
+
+
 def check_vector(name: str, x: Any, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return `x` as a float64 vector of length n, or raise."""
-    vector = np.asarray(x, dtype=np.float64)
+    vector = real_array(name, x)
     if vector.shape != (n,):
         raise ValueError(f"{name} has shape {vector.shape}; a vector of length {n} is needed, one entry per feature.")
     if not np.isfinite(vector).all():

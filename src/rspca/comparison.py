@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rspca.checks import check_choice, check_sparsity
+from rspca.checks import as_generator, check_choice, check_sparsity
 from rspca.components import OnStep, Step
 from rspca.methods import METHODS
 from rspca.normalization import NORMALIZATIONS
-from rspca.operators.sources import prepare
+from rspca.operators.sources import as_operator, prepare
 from rspca.spectral import leading_pairs
 
 
@@ -66,13 +66,15 @@ def compare(
     >>> [(r.method, r.normalization, round(r.share, 3)) for r in rows if r.method != "pca"][0]
     ('rspca', 'svd', 0.807)
     """
-    from rspca.api import as_generator
-
+    if isinstance(methods, str):
+        raise TypeError(f"methods={methods!r} must be a list of names, for example ['rspca', {methods!r}].")
     names = list(METHODS) if methods is None else list(methods)
     for name in names:
         check_choice("method", name, METHODS)
-    op = prepare(X, center=center, scale=scale)
-    check_sparsity(k, 1, op.shape[1])
+    given = as_operator(X)
+    check_sparsity(k, 1, given.shape[1])
+    as_generator(random_state)
+    op = prepare(given, center=center, scale=scale)
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     found = []
     started = time.perf_counter()

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import DTypeLike, NDArray
 
+from rspca.checks import as_generator as _as_generator
 from rspca.checks import check_integer, check_real
 
 Array = NDArray[Any]
@@ -95,7 +96,8 @@ def make_hadamard(
         raise ValueError(f"m={m}, n={n}: m must not exceed n, and n must be at least 4.")
     check_integer("signal_column", signal_column, 0, m - 1)
     check_real("noise", noise, 0.0)
-    rng = np.random.default_rng(random_state)
+    check_real("theta", theta, -np.inf)
+    rng = _as_generator(random_state)
     U = _hadamard(m, m) / np.sqrt(m)
     U[:, [0, signal_column]] = U[:, [signal_column, 0]]
     V = _hadamard(n, m) / np.sqrt(n)
@@ -156,9 +158,9 @@ def make_genotypes(
     """
     for name, value in (("m", m), ("n", n), ("n_populations", n_populations), ("block", block)):
         check_integer(name, value, 1)
-    if not 0.0 < fst < 1.0 or not 0.0 <= linkage < 1.0:
+    if check_real("fst", fst, 0.0, strict=True) >= 1.0 or check_real("linkage", linkage, 0.0) >= 1.0:
         raise ValueError(f"fst={fst} must lie in (0, 1) and linkage={linkage} in [0, 1).")
-    rng = np.random.default_rng(random_state)
+    rng = _as_generator(random_state)
     population = np.arange(m) * n_populations // m
     X = np.empty((m, n), dtype=dtype)
     for start in range(0, n, block):

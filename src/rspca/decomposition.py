@@ -15,7 +15,7 @@ from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.sketch import Sketch, Whole
-from rspca.operators.sources import balanced, negligible
+from rspca.operators.sources import balanced
 from rspca.polishing import Polished, best_after_swaps, polish
 from rspca.relaxation import Climbed, linearized, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
@@ -138,7 +138,11 @@ def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, op
         features = np.arange(n) if whole else promising(np.where(v, np.inf, gradient), 3 * k)
         inside = np.flatnonzero(allowed[features])
         small = data.operator(features)
-        starts = np.hstack([V, coordinate_starts(small, inside)]) if whole else v[features, None]
+        if whole:
+            starts = np.hstack([V, coordinate_starts(small, inside)])
+        else:
+            starts = v[features, None] if np.isfinite(variance) else V[features]
+            starts = starts[:, starts.any(axis=0)]
         ends = polish(small, starts, k, eligible=inside, finalists=FINALISTS, tol=options.tol)
         ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
         v = spread(ends[0].loadings, ends[0].support, n)
@@ -158,7 +162,7 @@ def promising(gradient: Array, count: int) -> Array:
 def eligible_features(op: OperatorMixin) -> Array:
     """Return the features that vary: a constant column is never chosen."""
     norms = op.sq_norms
-    return np.flatnonzero(norms > negligible(norms, op.shape[0]))
+    return np.flatnonzero(norms > np.finfo(float).eps ** 2 * norms.max(initial=0.0))
 
 
 def best_draws(op: OperatorMixin, relaxed: Climbed, supports: list[Array]) -> Array:
@@ -213,7 +217,7 @@ def one_after_another(
     total = float(op.sq_norms.sum())
     for number, k in enumerate(ks):
         if op.sq_norms.sum() <= 64 * np.finfo(op.dtype).eps * total:
-            _report_rank(number, len(ks))
+            _report_rank(number, len(ks), deflation)
             break
 
         def tell(stage: str, iteration: int, variance: float, number: int = number) -> None:
@@ -239,10 +243,9 @@ def one_after_another(
     return found
 
 
-def _report_rank(rank: int, wanted: int) -> None:
-    if rank == 0:
+def _report_rank(found: int, wanted: int, deflation: str) -> None:
+    if found == 0:
         raise ValueError("X has no variance: every column is constant. There is no component to find.")
-    warnings.warn(
-        f"X has rank {rank}: {rank} components explain all its variance, so only {rank} of the {wanted} asked for "
-        "are returned.", UserWarning, stacklevel=4,
-    )  # fmt: skip
+    # Schur deflation lowers the rank by one each time; the others may need more components to exhaust it.
+    why = f"X has rank {found}" if deflation == "schur" else f"nothing is left of X after {found} component(s)"
+    warnings.warn(f"{why}, so only {found} of the {wanted} components asked for are there.", UserWarning, stacklevel=4)

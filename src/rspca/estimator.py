@@ -13,7 +13,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_choice, check_real
+from rspca.checks import check_choice, check_integer, check_real, real_array
 from rspca.components import OnStep
 from rspca.operators.protocol import Operator, OperatorMixin
 from rspca.operators.sources import as_operator, check_finite
@@ -190,7 +190,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def inverse_transform(self, T: Any) -> Array:
         """Return the least-squares reconstruction from scores T: T pinv(V') in the units of X, plus the mean."""
         check_is_fitted(self)
-        T = np.asarray(T)
+        T = np.asarray(T) if getattr(T, "dtype", None) == np.float32 else real_array("T", T)
+        if not np.isfinite(T).all():
+            raise ValueError("T contains NaN or infinite values; scores as transform returns them are needed.")
         if T.ndim != 2 or T.shape[1] != self.n_components_:
             raise ValueError(f"T has shape {T.shape}; scores of {self.n_components_} component(s) are needed.")
         return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_)
@@ -199,6 +201,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the share of the variance of X, about the mean of fit, in the span of the components."""
         check_is_fitted(self)
         op = as_operator(self._checked(X, reset=False))
+        if not op.has_samples:
+            raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
+        check_finite(op.column_sums())
         squares = op.column_sq_norms(np.asarray(self.mean_, dtype=float)) / np.asarray(self.scale_, dtype=float) ** 2
         total = float(squares.sum())
         if total == 0.0:
@@ -211,8 +216,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
         """Return the features of one component by decreasing |loading|, with names where they are known."""
         check_is_fitted(self)
-        if not -self.n_components_ <= component < self.n_components_:
-            raise ValueError(f"component={component} is not there; the model has {self.n_components_}.")
+        count = self.n_components_
+        check_integer("component", component, -count, count - 1, f" (the model has {count})")
+        if n is not None:
+            check_integer("n", n, 0)
         names = getattr(self, "feature_names_in_", None) if names is None else names
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"names has {len(names)} entries for {self.n_features_in_} features.")
@@ -262,8 +269,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def _at_most(k: Any, n_features: int) -> Any:
     """Return k, with entries above the number of features lowered to it and a warning."""
-    largest = np.max(k) if np.size(k) else 0
-    if not isinstance(largest, int | np.integer) or largest <= n_features:
+    kinds = np.asarray(k).dtype.kind
+    if kinds not in "iu" or np.size(k) == 0 or np.max(k) <= n_features:
         return k
     warnings.warn(f"k={k} is more than the {n_features} features of X; using {n_features}.", UserWarning, stacklevel=3)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

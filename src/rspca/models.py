@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rspca.estimator import SparsePCA
 
 FORMAT = 1
 _META = "model.json"
+_DAMAGE = (KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
 _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
 
@@ -52,6 +54,7 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
     >>> bool((again.transform(X) == model.transform(X)).all())
     True
     """
+    path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             meta = json.loads(bytes(stored[_META]))
@@ -59,8 +62,17 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
         if meta["format"] != FORMAT:
             raise ValueError(f"{path} has model format {meta['format']}; this version of rspca reads {FORMAT}.")
         return _restored(meta, arrays)
-    except (KeyError, TypeError, AttributeError, zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError) or "model format" in str(error):
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
+        if isinstance(error, FileNotFoundError | PermissionError) or "model format" in str(error):
             raise
         raise ValueError(f"{path} is not a model that SparsePCA.save wrote, or it is damaged: {error}") from error
 
@@ -68,10 +80,16 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
 def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     known = SparsePCA().get_params()
     model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
-    for name in _ARRAYS:
-        setattr(model, name, arrays[name])
     for name in _INTEGERS:
         setattr(model, name, int(meta["integers"][name]))
+    for name in _ARRAYS:
+        length = model.n_features_in_ if name in ("mean_", "scale_") else model.n_components_
+        array = arrays[name]
+        if array.shape != (length,) or array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise ValueError(f"{name} is not a vector of {length} finite numbers")
+        setattr(model, name, array)
+    if not (model.scale_ > 0).all():
+        raise ValueError("scale_ has entries that are not positive")
     model.components_ = _unpacked("components", arrays).toarray()
     if model.components_.shape != (model.n_components_, model.n_features_in_):
         raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
@@ -79,7 +97,10 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     if "inclusion.data" in arrays:
         model.inclusion_probability_ = _unpacked("inclusion", arrays)
     if "feature_names_in_" in arrays:
-        model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
+        names = arrays["feature_names_in_"]
+        if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":
+            raise ValueError(f"feature_names_in_ is not a list of {model.n_features_in_} names")
+        model.feature_names_in_ = names.astype(object)
     return model
 
 
@@ -108,6 +129,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _umask() -> int:
+    """Return the permissions that the user takes away from new files."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
 def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
@@ -117,6 +145,7 @@ def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+            os.fchmod(file.fileno(), 0o666 & ~_umask())  # mkstemp makes private files; a model is an ordinary one
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -8,7 +8,9 @@ from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
 from rspca.vectors import oriented
 
-REFIT_TOL = 1e-7
+REFIT_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
+"""Residual of the refit: what products in the precision of the data can give."""
+START_NOISE = 1e-2
 
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:
@@ -20,7 +22,11 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     """Return the leading right singular vector of X[:, support]: no vector with this support has more variance."""
     if len(support) == 1:
         return np.ones(1)
-    return oriented(leading_pairs(op.restrict(support), 1, loadings, tol=REFIT_TOL).vectors[:, 0])
+    # The loadings are a good start, but another eigenvector would be a bad one: a little of everything is added.
+    unit = loadings / np.linalg.norm(loadings)
+    everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
+    start = unit + START_NOISE * everything
+    return oriented(leading_pairs(op.restrict(support), 1, start, tol=REFIT_TOL[op.dtype]).vectors[:, 0])
 
 
 NORMALIZATIONS = {"svd": svd, "naive": naive}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.checks import check_integer, check_real, check_vector
+from rspca.checks import check_integer, check_real, check_rng, check_vector
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.vectors import inclusion_probabilities, scaled_to_sum, top_k
 
@@ -26,7 +26,7 @@ def round_vector(x: Array, s: float, rng: np.random.Generator) -> Array:
     """
     x = check_vector("x", x, np.size(x))
     p = inclusion_probabilities(x, check_real("s", s, 0.0, strict=True))
-    kept = rng.random(len(x)) < p
+    kept = check_rng(rng).random(len(x)) < p
     return np.divide(x, p, out=np.zeros_like(x), where=kept)
 
 

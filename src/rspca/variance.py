@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
@@ -18,14 +17,25 @@ def scores_of(op: OperatorMixin, V: Array) -> Array:
 
 def adjusted(op: OperatorMixin, V: Array) -> Array:
     """R_jj^2 of the QR of the scores (Zou, Hastie, Tibshirani 2006): what each component adds to those before it."""
-    R = scipy.linalg.qr(scores_of(op, V), mode="r")[0]
-    return np.diagonal(R)[: len(V)] ** 2 if len(V) > 1 else np.array([float(np.sum(R[0, 0] ** 2))])
+    return np.sum(in_order(scores_of(op, V))[1] ** 2, axis=0)
 
 
 def subspace(op: OperatorMixin, V: Array) -> Array:
     """Added |X V(V'V)^-1 V'|_F^2 (Shen, Huang 2008): variance of the projection on the span; never decreases."""
-    basis = np.linalg.qr(V.T)[0].T  # Gram-Schmidt in order: the first j rows span the first j components
-    return np.array([float(np.sum(np.square(_scores(op, q)))) for q in basis])
+    return np.array([float(np.sum(np.square(_scores(op, q)))) for q in in_order(V.T)[0].T])
+
+
+def in_order(columns: Array) -> tuple[Array, Array]:
+    """Gram-Schmidt in order: unit directions that each column adds, and their parts; zero where it adds none."""
+    directions, parts = np.zeros_like(columns), np.zeros_like(columns)
+    for j in range(columns.shape[1]):
+        new = columns[:, j]
+        for _ in range(2):
+            new = new - directions[:, :j] @ (directions[:, :j].T @ new)
+        size = float(np.linalg.norm(new))
+        if size > 1e-10 * float(np.linalg.norm(columns[:, j])):
+            directions[:, j], parts[:, j] = new / size, new
+    return directions, parts
 
 
 def total(op: OperatorMixin, V: Array) -> Array:
@@ -35,7 +45,10 @@ def total(op: OperatorMixin, V: Array) -> Array:
 
 def pca_share(op: OperatorMixin, V: Array) -> Array:
     """v_j'Av_j over the sum of the r leading eigenvalues: the share of what r dense components have."""
-    return total(op, V) / leading_pairs(op, len(V), tol=1e-7).values.sum()
+    largest = float(leading_pairs(op, len(V), tol=1e-7).values.sum())
+    if largest == 0.0:
+        raise ValueError("X has no variance: every column is constant, so there is nothing to take a share of.")
+    return total(op, V) / largest
 
 
 def _scores(op: OperatorMixin, v: Array) -> Array:

@@ -26,7 +26,7 @@ class GramOperator(OperatorMixin):
     --------
     >>> import rspca
     >>> op = rspca.GramOperator([[2.0, 1.0], [1.0, 2.0]])
-    >>> rspca.decompose(op, 1, k=2).components[0].variance
+    >>> round(rspca.decompose(op, 1, k=2).components[0].variance, 10)
     3.0
     """
 
@@ -78,6 +78,12 @@ class GramOperator(OperatorMixin):
         """Return the operator of a few columns of A^(1/2)."""
         return self._factor.restrict(support)
 
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """A V and A^(1/2) V."""
+        if np.any(shift):
+            raise ValueError("A Gram matrix cannot be centered: it has no samples.")
+        return self.gram(V), self.matmat(V)
+
     def gram(self, V: Array) -> Array:
         """A V, from the matrix itself; one pass."""
         self.meter.add(1.0)
@@ -100,8 +106,10 @@ class GramOperator(OperatorMixin):
 
 
 def _checked(A: Any) -> Array:
-    if isinstance(A, OperatorMixin) or hasattr(A, "toarray"):
-        raise TypeError(f"A is a {type(A).__name__}; GramOperator takes a dense array: a covariance matrix, not data.")
+    if isinstance(A, OperatorMixin):
+        raise TypeError(f"A is a {type(A).__name__}; GramOperator takes a covariance matrix as an array, not data.")
+    if hasattr(A, "toarray"):
+        raise TypeError("A is a sparse matrix; GramOperator takes an array: give A.toarray().")
     A = np.asarray(A)
     if A.dtype.kind not in "biuf":
         raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")

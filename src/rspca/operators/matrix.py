@@ -10,6 +10,11 @@ import numpy as np
 
 from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
 
+MOST_ROWS_SUMMED = 256
+"""Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
+SINGLE_SAFE = (1e-30, 1e30)
+"""Sums of squares that single precision surely held."""
+
 
 class _InMemory(OperatorMixin):
     """What the dense and the sparse operator share: the data, the counter, and the share of it they read."""
@@ -60,6 +65,10 @@ class DenseOperator(_InMemory):
 
     def _blocks(self, budget: int = BLOCK_BYTES) -> list[slice]:
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
+
+    def _short_blocks(self) -> list[slice]:
+        """Blocks of so few rows that sums within them lose nothing in single precision."""
+        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, max(1, 2**20 // self.shape[1]))))
 
     def _rows(self, part: slice) -> Array:
         return np.ascontiguousarray(self.X[part], dtype=self._dtype)
@@ -118,7 +127,7 @@ class DenseOperator(_InMemory):
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
         self._meter.add(self._share)
         out = np.zeros(self.shape[1])
-        for part in self._blocks():
+        for part in self._short_blocks():
             rows = self._rows(part)
             out += np.ones(len(rows), dtype=self._dtype) @ rows
         return out
@@ -126,12 +135,19 @@ class DenseOperator(_InMemory):
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2, added up in float64 across blocks of rows; one pass."""
         self._meter.add(self._share)
+        out = self._sq_norms(shift, self._dtype)
+        if self._dtype == np.float32 and not SINGLE_SAFE[0] < out.max(initial=0.0) < SINGLE_SAFE[1]:
+            out = self._sq_norms(shift, np.dtype(np.float64))  # squares left the range of single precision
+        return out
+
+    def _sq_norms(self, shift: Array | None, dtype: np.dtype[Any]) -> Array:
         out = np.zeros(self.shape[1])
-        center = None if shift is None else np.asarray(shift, dtype=self._dtype)
-        for part in self._blocks(BLOCK_BYTES // 8):  # single precision sums over few rows lose nothing that matters
-            block = self._rows(part)
-            block = block if center is None else block - center
-            out += np.einsum("ij,ij->j", block, block)
+        center = None if shift is None else np.asarray(shift, dtype=dtype)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for part in self._short_blocks():
+                block = np.asarray(self.X[part], dtype=dtype)
+                block = block if center is None else block - center
+                out += np.einsum("ij,ij->j", block, block)
         return out
 
 
@@ -192,15 +208,21 @@ class SparseOperator(_InMemory):
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
         self._meter.add(self._share)
         m, n = self.shape
-        data = np.asarray(self.X.data, dtype=np.float64)
-        if self.X.format == "csr":
-            column = self.X.indices
-        else:
-            column = np.repeat(np.arange(n), np.diff(self.X.indptr))
+        data, column = np.asarray(self.X.data, dtype=np.float64), self._column_of_entries()
         if shift is None:
             return np.bincount(column, data**2, minlength=n)
         stored = np.bincount(column, minlength=n)
         return np.bincount(column, (data - shift[column]) ** 2, minlength=n) + (m - stored) * shift**2
+
+    def _column_of_entries(self) -> Array:
+        if self.X.format == "csr":
+            return np.asarray(self.X.indices)
+        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+
+    def column_sums(self) -> Array:
+        """Sum of each column in float64."""
+        self._meter.add(self._share)
+        return np.bincount(self._column_of_entries(), self.X.data, minlength=self.shape[1])
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""

@@ -194,17 +194,17 @@ class Adapted(OperatorMixin):
     def matmat(self, V: Array, /) -> Array:
         """X V."""
         self._meter.add(1.0)
-        return np.asarray(self._inner.matmat(V))
+        return _as(self._inner.matmat(_as(V, self.dtype)), self.dtype)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U."""
         self._meter.add(1.0)
-        return np.asarray(self._inner.rmatmat(U))
+        return _as(self._inner.rmatmat(_as(U, self.dtype)), self.dtype)
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
         self._meter.add(len(support) / self.shape[1])
-        return np.asarray(self._inner.columns(support))
+        return _as(self._inner.columns(support), self.dtype)
 
 
 class Wrapper(OperatorMixin):

@@ -17,6 +17,8 @@ SAMPLED, FEWEST_SAMPLED = 20, 512
 """The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
 POWER_STEPS = 3
 """Block power steps on these columns."""
+LEADING_RESIDUAL = 0.05
+"""Residual to which the leading direction of a sketch is one of X."""
 CLOSE, MOST_DIRECTIONS = 0.5, 6
 """Directions with at least this share of the largest variance are starts of their own, up to so many."""
 LEADING_TOL = 1e-4
@@ -49,6 +51,15 @@ class Sketch:
         for _ in range(POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
         self._learn(part.matmat(V))
+        self._find_leading()
+
+    def _find_leading(self) -> None:
+        """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
+        while self._filled < MOST_ROWS:
+            v = self.directions()[0]
+            seen = self.confirm(v)
+            if np.linalg.norm(seen.gradient - seen.variance * v) <= LEADING_RESIDUAL * seen.variance:
+                break
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance, as far as they are known, the largest first."""

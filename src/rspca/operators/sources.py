@@ -13,7 +13,6 @@ from rspca.operators.wrappers import Centered, Scaled
 
 LARGEST = 1e150
 """Largest column norm whose square is still a comfortable float64."""
-SCALES = (False, True, "patterson")
 
 
 def as_operator(X: Any) -> OperatorMixin:
@@ -36,6 +35,14 @@ def as_operator(X: Any) -> OperatorMixin:
     >>> op.matmat(np.ones(3)), op.passes
     (array([1., 1., 1.]), 1.0)
     """
+    op = _wrapped(X)
+    m, n = op.shape
+    if m == 0 or n == 0:
+        raise ValueError(f"X has shape ({m}, {n}); at least one sample and one feature are needed.")
+    return op
+
+
+def _wrapped(X: Any) -> OperatorMixin:
     if isinstance(X, OperatorMixin):
         return X
     if scipy.sparse.issparse(X):
@@ -60,38 +67,53 @@ def feature_names_of(X: Any) -> list[str] | None:
 
 def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> OperatorMixin:
     """Return X as an operator, centered and scaled implicitly, after refusing what cannot be worked on."""
-    if not any(scale is s or scale == s for s in SCALES):
-        raise ValueError(f"scale={scale!r} is not known; choose one of False, True, 'patterson'.")
+    center, scale = check_center(center), check_scale(scale)
     op = as_operator(X)
-    m, n = op.shape
-    if m == 0 or n == 0:
-        raise ValueError(f"X has shape ({m}, {n}); at least one sample and one feature are needed.")
+    m = op.shape[0]
     if not op.has_samples:
         if scale is not False:
-            raise ValueError("A Gram matrix is taken as given: scale the matrix itself (for example to correlations).")
+            raise ValueError(
+                f"scale={scale!r} cannot be applied: a Gram matrix is taken as given. Scale the matrix itself, for "
+                "example to correlations."
+            )
         return op
+    if center and m == 1:
+        raise ValueError("X has one sample; centering leaves nothing of it. Give more samples or center=False.")
     sums = op.column_sums()
     check_finite(sums)
-    if scale == "patterson" and np.any((sums < 0) | (sums > 2 * m)):
-        raise ValueError("scale='patterson' is for genotypes: every column mean must lie between 0 and 2.")
     if center:
-        if m == 1:
-            raise ValueError("X has one sample; centering leaves nothing of it. Give more samples or center=False.")
         op = Centered(op, None if isinstance(op, Centered) else sums / m)
     norms = op.sq_norms
-    check_finite(norms)
-    if norms.max() > LARGEST**2:
+    if not norms.max() <= LARGEST**2:
         raise ValueError(f"X has columns of norm above {LARGEST:g}; divide X by a constant first.")
     if scale is False:
         return op
-    spread = np.sqrt(norms / m) if scale is True else np.sqrt(sums / m * (1.0 - sums / m / 2.0))
-    spread[norms <= negligible(norms, m)] = 1.0  # a constant column stays as it is: never chosen, never divided by 0
+    spread = np.sqrt(norms / m)
+    if scale == "patterson":
+        mean = sums / m
+        spread = np.sqrt(np.maximum(mean * (1.0 - mean / 2.0), 0.0))
+        # numbers between 0 and 2 with this mean have at most this variance
+        about_mean = norms if center else norms - m * mean**2
+        if np.any((mean < 0.0) | (mean > 2.0) | (about_mean > m * mean * (2.0 - mean) * (1.0 + 1e-6) + 1e-9)):
+            raise ValueError("scale='patterson' is for genotypes: every value of X must lie between 0 and 2.")
+    spread[(norms == 0.0) | (spread == 0.0)] = 1.0  # a constant column stays as it is, and is never chosen
     return Scaled(op, 1.0 / spread)
 
 
-def negligible(norms: Array, m: int) -> float:
-    """Squared norm below which a centered column is constant up to the rounding of its mean."""
-    return float(norms.max(initial=0.0)) * (m * np.finfo(np.float64).eps) ** 2
+def check_center(center: Any) -> bool:
+    """Return `center` as a bool, or raise."""
+    if not isinstance(center, bool | np.bool_):
+        raise ValueError(f"center={center!r} is not known; choose one of False, True.")
+    return bool(center)
+
+
+def check_scale(scale: Any) -> bool | str:
+    """Return `scale` as False, True or "patterson", or raise."""
+    if isinstance(scale, bool | np.bool_) or (isinstance(scale, int) and scale in (0, 1)):
+        return bool(scale)
+    if not isinstance(scale, str) or scale != "patterson":
+        raise ValueError(f"scale={scale!r} is not known; choose one of False, True, 'patterson'.")
+    return scale
 
 
 def balanced(op: OperatorMixin) -> tuple[OperatorMixin, float]:

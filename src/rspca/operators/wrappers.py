@@ -53,7 +53,13 @@ class Centered(Wrapper):
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum of squares about the mean."""
-        return self.inner.column_sq_norms(self.mean if shift is None else self.mean + shift)
+        if shift is not None:
+            return self.inner.column_sq_norms(self.mean + shift)
+        norms = self.inner.column_sq_norms(self.mean)
+        # What is left of a constant column is the rounding of its mean, which is not variance.
+        rounding = self.shape[0] * (16.0 * np.finfo(self.dtype).eps * self.mean) ** 2
+        norms[np.isfinite(norms) & (norms <= rounding)] = 0.0
+        return norms
 
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means alike."""
