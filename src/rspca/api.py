@@ -28,7 +28,7 @@ from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import SOLVERS, Relaxed, best_relaxation, starting_points
-from rspca.variance import DEFINITIONS, overlap_report
+from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
 
 Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -108,13 +108,13 @@ def decompose(
     left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
     V = np.vstack([c.dense() for c in components])
     measured, unit = balanced(op)
-    overlaps = overlap_report(measured, V)
+    scores = scores_of(measured, V)
     mean, weights = _affine(op)
     return Decomposition(
         components=components, method=method, mean=mean, scale=weights, sample_components=left,
-        explained_variance=unit**2 * DEFINITIONS["adjusted"](measured, V),
+        explained_variance=unit**2 * added_squares(scores),
         total_variance=float(op.sq_norms.sum() - op.offset * op.shape[1]),
-        orthogonality=overlaps["loadings"], score_correlation=overlaps["scores"],
+        orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
         passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from rspca.vectors import oriented
 
 REFIT_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 """Residual of the refit: what products in the precision of the data can give."""
-START_NOISE = 1e-2
+START_NOISE = 1e-3
 
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:

@@ -58,20 +58,24 @@ def best_bernoulli(op: OperatorMixin, draws: Array, k: float, s: float) -> Array
 def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Generator) -> list[Array]:
     """Return up to n_draws different random supports of exactly k features, the k largest of |x| first.
 
-    Systematic sampling in random order (Madow 1949): feature i is in a draw with exactly the probability p_i of
-    Algorithm 1, scaled so that they sum to k. Where x has fewer than k non-zeros all of them are in every support.
+    Systematic sampling in random order (Madow 1949): feature i is in each draw with exactly the probability p_i of
+    Algorithm 1, scaled so that they sum to k; the draws share the order and differ in where they begin. Where x has
+    fewer than k non-zeros all of them are in every support.
     """
     largest = top_k(np.abs(x), k)
     p = scaled_to_sum(inclusion_probabilities(x, s), k)
     found = {largest.tobytes(): largest}
-    pool = np.flatnonzero(p)
-    if len(pool) > k:
-        for _ in range(n_draws):
-            order = rng.permutation(pool)
-            ends = np.cumsum(p[order])
-            # feature i is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before and at i
-            marks = np.floor(ends * (k / ends[-1]) - rng.random())
-            support = np.sort(order[np.diff(marks, prepend=-1.0) > 0.0])
+    certain, pool = np.flatnonzero(p >= 1.0), np.flatnonzero((p > 0.0) & (p < 1.0))
+    wanted = k - len(certain)
+    if len(pool) > wanted > 0:
+        order = rng.permutation(pool)
+        ends = np.cumsum(p[order])
+        ends *= wanted / ends[-1]
+        for offset in rng.random(n_draws):
+            # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
+            marks = np.floor(ends - offset)
+            drawn = order[np.diff(marks, prepend=-1.0) > 0.0]
+            support = np.sort(np.concatenate([certain, drawn]))
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

@@ -26,8 +26,8 @@ def leading_pairs(
 ) -> Pairs:
     """Return the `count` leading eigenpairs of X'X, to residual |A v - l v| <= tol l_1.
 
-    A `start` that is already good saves products; it must not be orthogonal to what is sought. The error of an eigenvalue is of the order of the square of its
-    residual over its distance to the others.
+    A `start` that is already good saves products; it must not be orthogonal to what is sought. The error of an
+    eigenvalue is of the order of the square of its residual over its distance to the others.
     """
     m, n = op.shape
     count = min(count, n)

@@ -17,7 +17,12 @@ def scores_of(op: OperatorMixin, V: Array) -> Array:
 
 def adjusted(op: OperatorMixin, V: Array) -> Array:
     """R_jj^2 of the QR of the scores (Zou, Hastie, Tibshirani 2006): what each component adds to those before it."""
-    return np.sum(in_order(scores_of(op, V))[1] ** 2, axis=0)
+    return added_squares(scores_of(op, V))
+
+
+def added_squares(columns: Array) -> Array:
+    """Return the squared length of what each column adds to the span of those before it."""
+    return np.sum(in_order(columns)[1] ** 2, axis=0)
 
 
 def subspace(op: OperatorMixin, V: Array) -> Array:
@@ -64,13 +69,8 @@ DEFINITIONS: dict[str, Callable[[OperatorMixin, Array], Array]] = {
 }
 
 
-def overlap_report(op: OperatorMixin, V: Array) -> dict[str, float]:
-    """Return how far components are from orthogonal and scores from uncorrelated: the largest |cosine| of each."""
-    scores = scores_of(op, V)
-    return {"loadings": _largest_cosine(V.T), "scores": _largest_cosine(scores)}
-
-
-def _largest_cosine(columns: Array) -> float:
+def largest_cosine(columns: Array) -> float:
+    """Return the largest |cosine| between two columns: how far they are from orthogonal."""
     lengths = np.linalg.norm(columns, axis=0)
     unit = columns / np.where(lengths > 0.0, lengths, 1.0)
     cosines = np.abs(unit.T @ unit)

@@ -23,6 +23,13 @@ def top_k(values: Array, k: int) -> Array:
     return np.sort(np.concatenate([above, ties]))
 
 
+def spread(values: Array, support: Array, n: int) -> Array:
+    """Return the vector of length n with these values on this support."""
+    out = np.zeros(n)
+    out[support] = values
+    return out
+
+
 def oriented(x: Array) -> Array:
     """Return x or -x, so that the entry of largest magnitude (the first of them) is positive."""
     size = np.abs(x)
@@ -40,7 +47,7 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
     """Return the y that maximizes g'y subject to |y|_2 <= 1 and |y|_1 <= sqrt(k), k >= 1.
 
     It is soft(g, level) scaled to unit length, with level = 0 if that is short enough in l1, and otherwise the
-    level at which the ratio |.|_1 / |.|_2 equals sqrt(k); both follow from prefix sums of the sorted magnitudes.
+    level at which the ratio |.|_1 / |.|_2 equals sqrt(k).
     If more than k entries tie for the maximum, sqrt(k) is spread over them, and |y|_2 < 1.
     """
     largest = float(np.abs(g).max(initial=0.0))
@@ -62,34 +69,21 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
 
 
 def _level(size: Array, k: float) -> float:
-    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with maximum one."""
-    few = int(8 * k) + 64  # usually the level lies among these; if not, all are sorted
-    if few < len(size) // 2:
-        largest = np.partition(size, len(size) - few)[len(size) - few :]
-        level = _level_among(largest, k, floor=float(largest.min()))
-        if level is not None:
-            return level
-    found = _level_among(size, k, floor=0.0)
-    return found if found is not None else 0.0
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with maximum one.
 
-
-def _level_among(size: Array, k: float, floor: float) -> float | None:
-    """Return the level if it lies between `floor` and the largest of these magnitudes, else None."""
-    ordered = np.sort(size)[::-1]
-    count = np.arange(1, len(ordered) + 1)
-    following = np.append(ordered[1:], floor)
-    s1, s2 = np.cumsum(ordered), np.cumsum(ordered**2)
-    l1 = s1 - count * following
-    l2 = np.sqrt(np.maximum(s2 - 2.0 * following * s1 + count * following**2, 0.0))
-    # The ratio l1/l2 grows as the level falls to the next entry; the level lies where it first reaches sqrt(k).
-    reached = (count > k) & (l1 >= np.sqrt(k) * l2)
-    if not reached.any():
-        return None
-    i = int(np.argmax(reached))
-    c = float(count[i])
-    spread = max(c * s2[i] - s1[i] ** 2, 0.0)
-    level = (s1[i] - np.sqrt(k * spread / max(c - k, 1e-12))) / c
-    return float(np.clip(level, following[i], ordered[i]))
+    Were all s magnitudes above the level, it would solve a quadratic. Magnitudes below it only lower that solution, so
+    they can be dropped and the next solution is larger, until all that are left are above (Michelot's idea).
+    """
+    level, active = 0.0, size
+    while len(active) > k:
+        s, mean = len(active), float(active.mean())
+        deviations = active - mean
+        found = mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s)
+        above = active[active > found]
+        if (found <= level and s < len(size)) or len(above) == s:
+            return max(level, found)
+        level, active = max(level, found), above
+    return level
 
 
 def l1_projection(w: Array, radius: float) -> Array:

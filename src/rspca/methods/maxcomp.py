@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from rspca.ascent import Tell
 from rspca.checks import check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, Tell, eligible_features, one_after_another
+from rspca.decomposition import Found, eligible_features, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs

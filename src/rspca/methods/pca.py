@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rspca.ascent import Tell
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, Tell, one_after_another
+from rspca.decomposition import Found, one_after_another
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
+from rspca.vectors import spread
 
 MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
@@ -226,8 +227,11 @@ class SparseOperator(_InMemory):
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""
-        self._meter.add(self._part(support))
-        return np.asarray(self.X[:, support].astype(np.float64) @ loadings)
+        if self.X.format == "csc":
+            self._meter.add(self._part(support))
+            return np.asarray(self.X[:, support].astype(np.float64) @ loadings)
+        self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
+        return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
 
     def restrict(self, support: Array) -> SparseOperator:
         """Return the operator of X[:, support], still sparse."""

@@ -19,7 +19,7 @@ POWER_STEPS = 3
 """Block power steps on these columns."""
 LEADING_RESIDUAL = 0.05
 """Residual to which the leading direction of a sketch is one of X."""
-CLOSE, MOST_DIRECTIONS = 0.5, 6
+CLOSE, MOST_DIRECTIONS = 0.7, 6
 """Directions with at least this share of the largest variance are starts of their own, up to so many."""
 LEADING_TOL = 1e-4
 """Residual to which the leading eigenvector of a small problem is found: it is only a start."""
@@ -40,6 +40,12 @@ class Sketch:
     every method that maximizes a minorant. It remembers all earlier products, and therefore needs few of them.
     """
 
+    exact = False
+    most_steps = 12
+    """Steps that an iteration takes on a sketch before X is asked again."""
+    patience = 0.1
+    """Steps on a sketch cost little, so they go on beyond the tolerance."""
+
     def __init__(self, op: OperatorMixin) -> None:
         m, n = op.shape
         self.source = op
@@ -52,6 +58,16 @@ class Sketch:
             V = np.linalg.qr(part.gram(V))[0]
         self._learn(part.matmat(V))
         self._find_leading()
+
+    def features(self, gradient: Array, count: int) -> Array:
+        """Return the features with the largest gradients, or all if few would be left out."""
+        few = count < 0.8 * len(gradient)
+        return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
+
+    def guess(self, x: Array) -> Array:
+        """Return X'Xx as far as it is known: exact for what has been learned."""
+        rows = self._rows[: self._filled]
+        return (rows @ x) @ rows
 
     def _find_leading(self) -> None:
         """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
@@ -115,6 +131,10 @@ class Sketch:
 class Whole:
     """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
 
+    exact = True
+    most_steps = 10**9
+    patience = 1.0
+
     def __init__(self, op: OperatorMixin, tol: float = LEADING_TOL) -> None:
         self.source, self.tol = op, tol
 
@@ -122,9 +142,17 @@ class Whole:
         """Return the direction of largest variance, to residual tol."""
         return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
 
+    def features(self, gradient: Array, count: int) -> Array:
+        """Return all features."""
+        return np.arange(len(gradient))
+
+    def guess(self, x: Array) -> Array:
+        """Return X'Xx."""
+        return self.source.gram(x)
+
     def operator(self, features: Array) -> OperatorMixin:
-        """Return X, or a copy of these columns of it."""
-        return self.source if len(features) == self.source.shape[1] else self.source.restrict(features)
+        """Return X."""
+        return self.source
 
     def confirm(self, x: Array) -> Seen:
         """Multiply x by X'X."""

@@ -1,0 +1,91 @@
+"""Stage 1 and polishing on a stand-in for X: climb where that is cheap, ask X, go on until it has no more to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.operators.sketch import Sketch, Whole
+from rspca.polishing import Polished, best_after_swaps, polish
+from rspca.relaxation import Climbed, linearized
+from rspca.vectors import l1_l2_maximizer, spread, top_k
+
+MOST_ROUNDS = 30
+"""Times that a stand-in is climbed and X asked."""
+FINALISTS = 10
+"""Candidates that climb one by one; more than these are thinned out by power steps together."""
+SWAP_STARTS = 3
+"""Different ends of polishing from which swaps are tried."""
+START_BUDGET = 2 * 10**7
+"""Entries of X times coordinate starts: small problems are climbed from every feature."""
+
+Tell = Callable[[str, int, float], None]
+
+
+def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, tol: float, tell: Tell) -> Climbed:
+    """Stage 1 from the best of several starts; stationary for X itself, however small the stand-in.
+
+    A round takes several steps on the stand-in; the work ends when these gain less than tol each, and when the next
+    step needs no feature that the stand-in lacked.
+    """
+    n = len(starts[0])
+
+    def climb(gradient: Array, most: int) -> tuple[Climbed, Array]:
+        step = l1_l2_maximizer(gradient, k)
+        features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
+        end = linearized(
+            data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol * data.patience,
+            on_iteration=partial(tell, "relax"),
+        )  # fmt: skip
+        return end, features
+
+    tried = [climb(data.guess(start), max_iter) for start in starts]
+    end, features = max(tried, key=lambda one: one[0].variance)
+    variance, spent = -np.inf, end.n_iter
+    while True:
+        x = spread(end.x, features, n)
+        seen = data.confirm(x)
+        gain, variance = seen.variance - variance, seen.variance
+        outside = np.ones(n, dtype=bool)
+        outside[features] = False
+        complete = not np.any(l1_l2_maximizer(seen.gradient, k)[outside])
+        settled = complete and ((data.exact and end.converged) or gain <= tol * end.n_iter * variance)
+        if settled or spent >= max_iter:
+            return Climbed(x, seen.gradient, variance, spent, settled)
+        end, features = climb(seen.gradient, max_iter - spent)
+        spent += end.n_iter
+
+
+def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, *, tol: float, tell: Tell) -> Polished:
+    """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
+    n, k, variance = len(V), int(np.count_nonzero(V[:, 0])), -np.inf
+    allowed = np.zeros(n, dtype=bool)
+    allowed[eligible] = True
+    for _ in range(MOST_ROUNDS):
+        features = data.features(np.where(V[:, 0], np.inf, gradient), 2 * k)
+        inside = np.flatnonzero(allowed[features])
+        small = data.operator(features)
+        starts = V[features] if len(features) < n or data.exact else V[:, :1]  # else all lead to one end, or nearly
+        if data.exact:
+            starts = np.hstack([starts, coordinate_starts(small, inside)])
+        ends = polish(small, starts[:, starts.any(axis=0)], k, eligible=inside, finalists=FINALISTS, tol=tol)
+        ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
+        V = spread(ends[0].loadings, ends[0].support, n)[:, None]
+        seen = data.confirm(V[:, 0])
+        gain, gradient, variance = seen.variance - variance, seen.gradient, seen.variance
+        tell("polish", ends[0].n_iter, variance)
+        if data.exact or gain <= tol * variance:
+            break
+    return best_after_swaps(data.source, ends, eligible=eligible)
+
+
+def coordinate_starts(op: OperatorMixin, eligible: Array) -> Array:
+    """Return unit vectors of single features as columns: of every feature, if that is affordable."""
+    count = min(len(eligible), START_BUDGET // (op.shape[0] * op.shape[1]))
+    features = eligible[top_k(op.sq_norms[eligible], count)]
+    starts = np.zeros((op.shape[1], count))
+    starts[features, np.arange(count)] = 1.0
+    return starts
