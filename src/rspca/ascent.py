@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.sketch import Sketch, Whole
 from rspca.polishing import Polished, best_after_swaps, polish
 from rspca.relaxation import Climbed, linearized
+from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread, top_k
 
 MOST_ROUNDS = 30

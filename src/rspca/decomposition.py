@@ -15,10 +15,10 @@ from rspca.components import Component, OnStep, Step
 from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.sketch import Sketch, Whole
 from rspca.operators.sources import balanced
 from rspca.relaxation import Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
+from rspca.sketch import Sketch, Whole
 from rspca.vectors import inclusion_probabilities, oriented, spread, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
