@@ -1,5 +1,6 @@
 """Sphinx configuration; build with `make docs`."""
 
+import re
 from importlib.metadata import version as installed_version
 
 project = "rspca"
@@ -32,11 +33,23 @@ html_theme = "furo"
 html_title = f"rspca {release}"
 
 
-def skip_tuple_fields(app, what, name, obj, skip, options):
-    """Leave out "Alias for field number 0": the fields of a named tuple stand in its docstring."""
-    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+def skip_members(app, what, name, obj, skip, options):
+    """Leave out what is not ours to explain: fields of named tuples, and scikit-learn's routing methods."""
+    tuple_field = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
+    return True if tuple_field or re.fullmatch(r"set_\w+_request", name) else None
+
+
+def escape_mathematics(app, what, name, obj, options, lines):
+    """Let docstrings say |x| and components_ as they read in a terminal: in reST both are references."""
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith((">>>", "...", ".. ")):
+            continue
+        parts = re.split(r"(``.*?``|:\w+:`.*?`)", line)
+        parts[::2] = [re.sub(r"(?<!\\)\||(?<=\w)(?<!\\)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+        lines[number] = "".join(parts)
 
 
 def setup(app):
-    """Register the hook above."""
-    app.connect("autodoc-skip-member", skip_tuple_fields)
+    """Register the hooks above, the second one after napoleon."""
+    app.connect("autodoc-skip-member", skip_members)
+    app.connect("autodoc-process-docstring", escape_mathematics, priority=600)

@@ -93,6 +93,13 @@ def test_the_papers_solver_gives_the_papers_four_digits(k, printed):
     assert f"{relaxed.variance / 97.33432:.4f}" == f"{printed:.4f}"
 
 
+@pytest.mark.parametrize(("normalization", "value"), [("naive", 0.3018), ("svd", 0.3062)])
+def test_maxcomp_of_unit_length_is_above_the_papers_rspca_on_classic2(normalization, value):
+    found = rspca.decompose(classic2(), 1, k=68, method="maxcomp", normalization=normalization)
+    assert found.components[0].variance / 97.33432 == pytest.approx(value, abs=5e-5)
+    assert found.components[0].variance / 97.33432 > 0.2942  # what the paper's Table 1 prints for rspca
+
+
 def test_the_papers_solver_stops_short_of_the_relaxed_optimum():
     assert rspca.relax(classic2(), 100).variance / 97.33432 >= 0.3624
 

@@ -1,4 +1,4 @@
-"""Exact-k sparse principal components, with a proof of how good they are, from any matrix you can multiply by."""
+"""Principal components of exactly k features each, from any matrix you can multiply by."""
 
 from __future__ import annotations
 

@@ -161,7 +161,10 @@ def one_after_another(
 
 def _report_rank(found: int, wanted: int, deflation: str) -> None:
     if found == 0:
-        raise ValueError("X has no variance: every column is constant. There is no component to find.")
+        raise ValueError(
+            "X has no variance: every column is constant, or too small to be squared (then multiply X by a constant). "
+            "There is no component to find."
+        )
     # Schur deflation lowers the rank by one each time; the others may need more components to exhaust it.
     why = f"X has rank {found}" if deflation == "schur" else f"nothing is left of X after {found} component(s)"
-    warnings.warn(f"{why}, so only {found} of the {wanted} components asked for are there.", UserWarning, stacklevel=4)
+    warnings.warn(f"{why}, so only {found} of the {wanted} components asked for are there.", UserWarning, stacklevel=5)

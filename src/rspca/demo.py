@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rspca.comparison import compare
 from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
 from rspca.estimator import SparsePCA
@@ -54,7 +52,7 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
         echo("\nNo figure: that needs matplotlib. Install it with: pip install 'rspca[plot]'")
         return
     out.mkdir(parents=True, exist_ok=True)
-    ks = np.unique(np.geomspace(8, 1024, 12).astype(int)).tolist()
-    axes = plot_shares(shown[1].X, ks, title="synthetic family of the paper, columns centered", random_state=seed)
+    last = shown[-1]
+    axes = plot_shares(last.X, range(1, 31), title=last.title, scale=last.scale, random_state=seed)
     axes.figure.savefig(out / "shares.png", dpi=120, bbox_inches="tight")
     echo(f"\nFigure: {out / 'shares.png'}")

@@ -62,16 +62,7 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
         if meta["format"] != FORMAT:
             raise ValueError(f"{path} has model format {meta['format']}; this version of rspca reads {FORMAT}.")
         return _restored(meta, arrays)
-    except (
-        KeyError,
-        TypeError,
-        AttributeError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
+    except _DAMAGE as error:
         if isinstance(error, FileNotFoundError | PermissionError) or "model format" in str(error):
             raise
         raise ValueError(f"{path} is not a model that SparsePCA.save wrote, or it is damaged: {error}") from error

@@ -26,7 +26,7 @@ def plot_shares(
         color, marker = _STYLES.get(method, ("C2", "^"))
         dashes = "-" if normalization == "svd" else ":"
         ax.plot(ks, shares, dashes, color=color, marker=marker, ms=4, label=f"{method}, {normalization}")
-    ax.set(xscale="log", xlabel="non-zeros k", ylabel="share of ||X||$_2^2$", title=title)
+    ax.set(xlabel="non-zeros k", ylabel="share of ||X||$_2^2$", title=title)
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
     return ax

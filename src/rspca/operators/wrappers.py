@@ -109,7 +109,9 @@ class Scaled(Wrapper):
         return w[:, None] * self.inner.gram_block(support) * w
 
     def gram_rows(self, support: Array) -> Array:
-        """X_S'X, scaled."""
+        """X_S'X, scaled: before the product where there is one, because unscaled squares may leave float range."""
+        if self.inner.has_samples:
+            return super().gram_rows(support)
         return self.weights[support, None] * self.inner.gram_rows(support) * self.weights
 
     def column_sums(self) -> Array:
@@ -119,7 +121,7 @@ class Scaled(Wrapper):
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum of squares, scaled."""
         if shift is None:
-            return self.weights**2 * self.inner.sq_norms
+            return (self.weights * np.sqrt(self.inner.sq_norms)) ** 2
         return super().column_sq_norms(shift)
 
     def restrict(self, support: Array) -> Scaled:
