@@ -30,7 +30,7 @@ RUNS = 7
 PAUSE = 0.15
 """NumPy and SciPy bring a BLAS each, whose threads spin for a while after the last call: let them come to rest."""
 SHARES = (0.01, 0.05, 0.20)
-RIVAL_SECONDS = 240
+RIVAL_SECONDS = 90
 
 
 def seconds(work: Callable[[], Any]) -> float:

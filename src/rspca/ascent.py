@@ -13,8 +13,12 @@ from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread, top_k
 
+MOST_STEPS = 12
+"""Steps whose gains together count as those of one round."""
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
+SEVERAL_ENDS = 0.2
+"""Share of the features beyond which all candidates lead to one end, or nearly: then only the first climbs."""
 FINALISTS = 10
 """Candidates that climb one by one; more than these are thinned out by power steps together."""
 SWAP_STARTS = 3
@@ -31,10 +35,10 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     A round takes several steps on the stand-in; the work ends when these gain less than tol each, and when the next
     step needs no feature that the stand-in lacked.
     """
+    enough = tol * min(data.most_steps, MOST_STEPS)
     n = len(starts[0])
 
-    def climb(gradient: Array, most: int) -> tuple[Climbed, Array]:
-        step = l1_l2_maximizer(gradient, k)
+    def climb(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
         features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
         end = linearized(
             data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol * data.patience,
@@ -42,44 +46,52 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         )  # fmt: skip
         return end, features
 
-    tried = [climb(data.guess(start), max_iter) for start in starts]
+    guesses = [data.guess(start) for start in starts]
+    tried = [climb(l1_l2_maximizer(guess, k), guess, max_iter) for guess in guesses]
     end, features = max(tried, key=lambda one: one[0].variance)
     variance, spent = -np.inf, end.n_iter
     while True:
         x = spread(end.x, features, n)
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
+        step = l1_l2_maximizer(seen.gradient, k)
         outside = np.ones(n, dtype=bool)
         outside[features] = False
-        complete = not np.any(l1_l2_maximizer(seen.gradient, k)[outside])
-        settled = complete and ((data.exact and end.converged) or gain <= tol * end.n_iter * variance)
+        settled = (gain <= enough * variance or (data.exact and end.converged)) and not np.any(step[outside])
         if settled or spent >= max_iter:
             return Climbed(x, seen.gradient, variance, spent, settled)
-        end, features = climb(seen.gradient, max_iter - spent)
+        end, features = climb(step, seen.gradient, max_iter - spent)
         spent += end.n_iter
+        if not data.exact and end.variance - variance <= tol * variance:  # the sketch, exact at x, sees no gain
+            return Climbed(x, seen.gradient, variance, spent, True)
 
 
 def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, *, tol: float, tell: Tell) -> Polished:
     """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
     n, k, variance = len(V), int(np.count_nonzero(V[:, 0])), -np.inf
+    best: list[Polished] = []
     allowed = np.zeros(n, dtype=bool)
     allowed[eligible] = True
     for _ in range(MOST_ROUNDS):
         features = data.features(np.where(V[:, 0], np.inf, gradient), 2 * k)
         inside = np.flatnonzero(allowed[features])
         small = data.operator(features)
-        starts = V[features] if len(features) < n or data.exact else V[:, :1]  # else all lead to one end, or nearly
+        few = data.exact or len(features) <= SEVERAL_ENDS * n
+        starts = V[features] if few else V[features, :1]
         if data.exact:
             starts = np.hstack([starts, coordinate_starts(small, inside)])
         ends = polish(small, starts[:, starts.any(axis=0)], k, eligible=inside, finalists=FINALISTS, tol=tol)
         ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
+        if not data.exact and ends[0].variance - variance <= tol * variance:  # the sketch, exact at v, sees no gain
+            break
+        best = ends
         V = spread(ends[0].loadings, ends[0].support, n)[:, None]
         seen = data.confirm(V[:, 0])
         gain, gradient, variance = seen.variance - variance, seen.gradient, seen.variance
         tell("polish", ends[0].n_iter, variance)
         if data.exact or gain <= tol * variance:
             break
-    return best_after_swaps(data.source, ends, eligible=eligible)
+    return best_after_swaps(data.source, best, eligible=eligible)
 
 
 def coordinate_starts(op: OperatorMixin, eligible: Array) -> Array:

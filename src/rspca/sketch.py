@@ -98,7 +98,7 @@ class Sketch:
         return Seen(image, float(x @ image))
 
     def _learn(self, scores: Array, image: Array | None = None) -> None:
-        """Add rows for the directions in which these scores are new; what is new only by rounding is left out."""
+        """Add rows for the directions in which these scores are new by more than rounding."""
         before, eps = self._filled, float(np.finfo(self.source.dtype).eps)
         for column in np.asarray(scores, dtype=np.float64).T:
             left, length = self._left[:, : self._filled], float(np.linalg.norm(column))
@@ -107,15 +107,13 @@ class Sketch:
                 part = left.T @ new
                 new, known = new - left @ part, known + part
             size = float(np.linalg.norm(new))
-            if size > 32 * eps * length:
+            if size > np.sqrt(eps) * length:
                 self._left[:, self._filled] = new / size
                 self._filled += 1
         if self._filled == before:
             return
-        if image is not None and size > np.sqrt(eps) * length:  # X'new follows from X'scores without another product
+        if image is not None:  # X'new follows from X'scores without another product
             self._rows[before] = (image - known @ self._rows[:before]) / size
-        elif self._filled == before + 1:  # one vector goes as a vector: BLAS is several times as fast
-            self._rows[before] = self.source.rmatmat(self._left[:, before])
         else:
             self._rows[before : self._filled] = self.source.rmatmat(self._left[:, before : self._filled]).T
 

@@ -50,39 +50,46 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
     level at which the ratio |.|_1 / |.|_2 equals sqrt(k).
     If more than k entries tie for the maximum, sqrt(k) is spread over them, and |y|_2 < 1.
     """
-    largest = float(np.abs(g).max(initial=0.0))
+    size = np.abs(g)
+    largest = float(size.max(initial=0.0))
     if largest == 0.0:
         return np.zeros_like(g)
-    g = g / largest
-    size = np.abs(g)
-    if size.sum() <= np.sqrt(k) * np.linalg.norm(size):
-        return g / np.linalg.norm(g)
-    tied = size >= 1.0
-    if np.count_nonzero(tied) >= k:
-        return np.where(tied, np.sign(g), 0.0) * (np.sqrt(k) / np.count_nonzero(tied))
-    thresholded = soft(g, _level(size, k))
-    length = float(np.linalg.norm(thresholded))
-    l1 = float(np.abs(thresholded).sum())
-    if l1 > np.sqrt(k) * length:  # rounding left it a little too long in l1: stay inside the constraint
-        length = l1 / np.sqrt(k)
-    return thresholded / length
+    if not 1e-100 < largest < 1e100:  # keep squares inside float range
+        return l1_l2_maximizer(g / largest, k)
+    l1, l2 = float(size.sum()), float(np.linalg.norm(size))
+    if l1 <= np.sqrt(k) * l2 or len(g) <= k:
+        return g / l2
+    level = _level(size, l1, l2, k)
+    active = np.flatnonzero(size > level)
+    kept = size[active] - level
+    if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
+        active = active if len(active) else np.flatnonzero(size == largest)
+        kept = size[active]
+    # unit length, unless rounding or a tie leaves it too long in l1
+    length = max(float(np.linalg.norm(kept)), float(kept.sum()) / np.sqrt(k))
+    y = np.zeros_like(g)
+    y[active] = np.copysign(kept / length, g[active])
+    return y
 
 
-def _level(size: Array, k: float) -> float:
-    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with maximum one.
+def _level(size: Array, l1: float, l2: float, k: float) -> float:
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with these norms.
 
     Were all s magnitudes above the level, it would solve a quadratic. Magnitudes below it only lower that solution, so
     they can be dropped and the next solution is larger, until all that are left are above (Michelot's idea).
     """
-    level, active = 0.0, size
+    s, mean = len(size), l1 / len(size)
+    variance = max(l2**2 / s - mean**2, 0.0)
+    level = max(mean - np.sqrt(k / (s - k) * variance) - 1e-7 * l2, 0.0)  # surely below the solution, despite rounding
+    active = size[size > level]
     while len(active) > k:
         s, mean = len(active), float(active.mean())
         deviations = active - mean
         found = mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s)
         above = active[active > found]
-        if (found <= level and s < len(size)) or len(above) == s:
+        if len(above) == s or found <= level:
             return max(level, found)
-        level, active = max(level, found), above
+        level, active = found, above
     return level
 
 
