@@ -9,6 +9,9 @@ import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin, Wrapper
 
+DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
+"""How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
+
 
 class Centered(Wrapper):
     """X - 1 mean', with the column means of X. Centering what is centered changes nothing."""
@@ -55,10 +58,23 @@ class Centered(Wrapper):
         """Sum of squares about the mean."""
         if shift is not None:
             return self.inner.column_sq_norms(self.mean + shift)
-        norms = self.inner.column_sq_norms(self.mean)
+        norms = self._about_mean()
         # What is left of a constant column is the rounding of its mean, which is not variance.
         rounding = self.shape[0] * (16.0 * np.finfo(self.dtype).eps * self.mean) ** 2
         norms[np.isfinite(norms) & (norms <= rounding)] = 0.0
+        return norms
+
+    def _about_mean(self) -> Array:
+        """Sum of squares less that of the mean; about the mean itself where the difference would lose digits."""
+        m, n = self.shape
+        raw = self.inner.column_sq_norms()
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = raw - m * self.mean**2
+            doubtful = np.flatnonzero(~(raw <= DIGITS_LOST[self.dtype] * norms))
+        if len(doubtful) > n // 10:
+            return self.inner.column_sq_norms(self.mean)
+        if len(doubtful):
+            norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.mean[doubtful])
         return norms
 
     def restrict(self, support: Array) -> Centered:
