@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.polishing import Polished, best_after_swaps, polish
+from rspca.polishing import Polished, best_after_swaps, climb, polish
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread, top_k
@@ -21,8 +21,10 @@ SEVERAL_ENDS = 0.2
 """Share of the features beyond which all candidates lead to one end, or nearly: then only the first climbs."""
 FINALISTS = 10
 """Candidates that climb one by one; more than these are thinned out by power steps together."""
-SWAP_STARTS = 3
-"""Different ends of polishing from which swaps are tried."""
+SWAP_STARTS, SEVERAL_SWAPS = 3, 50
+"""Different ends of polishing from which swaps are tried, and the k up to which from more than the best."""
+FEW, POOL = 64, 512
+"""Supports of at most so many features are also sought among so many features, those that vary most."""
 START_BUDGET = 2 * 10**7
 """Entries of X times coordinate starts: small problems are climbed from every feature."""
 
@@ -38,7 +40,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     enough = tol * min(data.most_steps, MOST_STEPS)
     n = len(starts[0])
 
-    def climb(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
+    def ascend(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
         features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
         end = linearized(
             data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol * data.patience,
@@ -47,7 +49,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         return end, features
 
     guesses = [data.guess(start) for start in starts]
-    tried = [climb(l1_l2_maximizer(guess, k), guess, max_iter) for guess in guesses]
+    tried = [ascend(l1_l2_maximizer(guess, k), guess, max_iter) for guess in guesses]
     end, features = max(tried, key=lambda one: one[0].variance)
     variance, spent = -np.inf, end.n_iter
     while True:
@@ -60,7 +62,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         settled = (gain <= enough * variance or (data.exact and end.converged)) and not np.any(step[outside])
         if settled or spent >= max_iter:
             return Climbed(x, seen.gradient, variance, spent, settled)
-        end, features = climb(step, seen.gradient, max_iter - spent)
+        end, features = ascend(step, seen.gradient, max_iter - spent)
         spent += end.n_iter
         if not data.exact and end.variance - variance <= tol * variance:  # the sketch, exact at x, sees no gain
             return Climbed(x, seen.gradient, variance, spent, True)
@@ -68,30 +70,61 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
 
 def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, *, tol: float, tell: Tell) -> Polished:
     """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
-    n, k, variance = len(V), int(np.count_nonzero(V[:, 0])), -np.inf
-    best: list[Polished] = []
+    op, k = data.source, int(np.count_nonzero(V[:, 0]))
+    if isinstance(data, Whole):
+        ends = polish(
+            op, np.hstack([V, coordinate_starts(op, eligible)]), k, eligible=eligible, finalists=FINALISTS, tol=tol
+        )
+    else:
+        ends = [improve_by_sketch(data, V, k, gradient, eligible, tol=tol, tell=tell)]
+        if k <= FEW:
+            ends += few_features(op, k, eligible, tol=tol)
+            ends.sort(key=lambda end: -end.variance)
+    best = best_after_swaps(op, ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1], eligible=eligible)
+    tell("polish", best.n_iter, best.variance)
+    return best
+
+
+def improve_by_sketch(
+    data: Sketch, V: Array, k: int, gradient: Array, eligible: Array, *, tol: float, tell: Tell
+) -> Polished:
+    """Polish on the sketch, ask X, and go on until X has nothing to add."""
+    n, variance = len(V), -np.inf
     allowed = np.zeros(n, dtype=bool)
     allowed[eligible] = True
     for _ in range(MOST_ROUNDS):
         features = data.features(np.where(V[:, 0], np.inf, gradient), 2 * k)
-        inside = np.flatnonzero(allowed[features])
-        small = data.operator(features)
-        few = data.exact or len(features) <= SEVERAL_ENDS * n
-        starts = V[features] if few else V[features, :1]
-        if data.exact:
-            starts = np.hstack([starts, coordinate_starts(small, inside)])
-        ends = polish(small, starts[:, starts.any(axis=0)], k, eligible=inside, finalists=FINALISTS, tol=tol)
-        ends = [end._replace(support=features[end.support]) for end in ends[:SWAP_STARTS]]
-        if not data.exact and ends[0].variance - variance <= tol * variance:  # the sketch, exact at v, sees no gain
+        starts = V[features] if len(features) <= SEVERAL_ENDS * n else V[features, :1]
+        end = polish(
+            data.operator(features), starts[:, starts.any(axis=0)], k, eligible=np.flatnonzero(allowed[features]),
+            finalists=FINALISTS, tol=tol,
+        )[0]  # fmt: skip
+        if end.variance - variance <= tol * variance:  # the sketch, exact at the last vector, sees no gain
             break
-        best = ends
-        V = spread(ends[0].loadings, ends[0].support, n)[:, None]
+        best = end._replace(support=features[end.support])
+        V = spread(best.loadings, best.support, n)[:, None]
         seen = data.confirm(V[:, 0])
         gain, gradient, variance = seen.variance - variance, seen.gradient, seen.variance
-        tell("polish", ends[0].n_iter, variance)
-        if data.exact or gain <= tol * variance:
+        tell("polish", best.n_iter, variance)
+        if gain <= tol * variance:
             break
-    return best_after_swaps(data.source, best, eligible=eligible)
+    return best._replace(variance=variance)
+
+
+def few_features(op: OperatorMixin, k: int, eligible: Array, *, tol: float) -> list[Polished]:
+    """Return where polishing leads from the best supports among the features that vary most.
+
+    A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all:
+    the leading directions do not show them, single features as starts do.
+    """
+    pool = eligible[top_k(op.sq_norms[eligible], POOL)]
+    part, every = op.restrict(pool), np.arange(len(pool))
+    singles = coordinate_starts(part, every)
+    if not singles.size:
+        return []
+    found = polish(part, singles, k, eligible=every, finalists=SWAP_STARTS, tol=tol)
+    starts = [spread(end.loadings, pool[end.support], op.shape[1]) for end in found]
+    return [climb(op, start, k, eligible=eligible, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
 
 
 def coordinate_starts(op: OperatorMixin, eligible: Array) -> Array:

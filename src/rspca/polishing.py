@@ -107,10 +107,14 @@ def truncated(G: Array, k: int, eligible: Array) -> Array:
     return V / np.where(lengths > 0.0, lengths, 1.0)
 
 
+def exchanges_affordable(k: int, n: int) -> bool:
+    """Return whether all exchanges of one of k features for one of n - k are few enough to be examined."""
+    return k * (n - k) <= SWAP_BUDGET
+
+
 def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, eligible: Array) -> Polished:
     """Return the best that single exchanges make of these ends, where examining them all is affordable."""
-    k = len(ends[0].support)
-    if k * (len(eligible) - k) > SWAP_BUDGET:
+    if not exchanges_affordable(len(ends[0].support), len(eligible)):
         return ends[0]
     return max((swap(op, end, eligible=eligible) for end in ends), key=lambda one: one.variance)
 
