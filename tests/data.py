@@ -57,7 +57,7 @@ def chowdary() -> np.ndarray:
 def hapmap3() -> np.ndarray:
     """HapMap 3: minor-allele dosage 0, 1, 2, missing calls replaced by the mean; 957 x 14,389 float32."""
     people = len(data_path("hapmap3_flashpca", "data.fam").read_text().splitlines())
-    return plink(data_path("hapmap3_flashpca", "data.bed").read_bytes(), people)
+    return np.ascontiguousarray(plink(data_path("hapmap3_flashpca", "data.bed").read_bytes(), people))
 
 
 @cache

@@ -108,11 +108,11 @@ def test_the_best_of_t_draws_fails_with_probability_two_to_minus_t(draws):
     assert rspca.theorem1(3, 1.0, n_draws=draws).probability == 1.0 - 2.0**-draws
 
 
-def test_rows_longer_than_one_multiply_the_additive_error_and_nothing_else():
-    one, long, short = (rspca.theorem1(5, 0.3, row_norm=r) for r in (1.0, 7.0, 0.2))
-    assert long.additive_error == pytest.approx(7.0 * one.additive_error)
-    assert short.additive_error == one.additive_error
-    assert one.s == long.s == short.s
+def test_rows_longer_than_one_need_a_larger_s_for_the_same_promise():
+    one, long, short = (rspca.theorem1(5, 0.5, row_norm=r) for r in (1.0, 7.0, 0.2))
+    assert long.s == 49 * one.s
+    assert short.s == one.s
+    assert one.additive_error == long.additive_error == short.additive_error == 0.5
     assert one.norm_bound == long.norm_bound
     assert any("norm at most 7" in words for words in long.assumptions)
 

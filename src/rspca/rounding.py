@@ -98,13 +98,13 @@ def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0)
     k : int
         Sparsity of the optimum that is compared with.
     epsilon : float
-        Accuracy, in (0, 1]; relative to row_norm.
+        Accuracy, in (0, 1].
     n_draws : int
         Independent roundings, of which the best that meets the norm bound is kept; the promise then holds with
         probability 1 - 2^-n_draws.
     row_norm : float
-        Largest Euclidean norm of a row of A = X'X. The theorem is stated for 1. Dividing A by a larger norm and
-        multiplying back keeps s and multiplies the additive error by that norm.
+        Largest Euclidean norm of a row of A = X'X. The theorem is stated for 1, with a footnote that larger norms
+        need a larger s: the errors in its proof are proportional to the norm, so s grows with the square of it.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0)
         raise ValueError(f"epsilon={epsilon:g} must lie in (0, 1]; the theorem says nothing beyond.")
     n_draws = check_integer("n_draws", n_draws, 1)
     row_norm = max(1.0, check_real("row_norm", row_norm, 0.0, strict=True))
-    s = int(np.ceil(200.0 * k / epsilon**2 * (1.0 - 1e-12)))
+    s = int(np.ceil(200.0 * k * (row_norm / epsilon) ** 2 * (1.0 - 1e-12)))
     assumptions = (
         "x~ is a global optimum of the l1-relaxed problem; a stationary point, which is what solvers find, is not "
         "enough",
@@ -129,4 +129,4 @@ def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0)
         f"E nnz <= {s}: the price of the accuracy is a support larger than k = {k}",
     )
     probability = 0.75 if n_draws == 1 else 1.0 - 2.0**-n_draws
-    return Theorem1(s, 1.0 + 0.15 * epsilon, epsilon * row_norm, probability, assumptions)
+    return Theorem1(s, 1.0 + 0.15 * epsilon, epsilon, probability, assumptions)
