@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import warnings
 
 import joblib
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -392,3 +394,12 @@ def test_top_features_make_a_frame():
 def test_the_certificate_option_says_that_it_is_not_there_yet():
     with pytest.raises(ValueError, match="certify=True"):
         SparsePCA(certify=True).fit(planted())
+
+
+def test_a_fit_that_runs_out_of_iterations_says_so():
+    X = np.random.default_rng(0).standard_normal((40, 30))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations; raise max_iter"):
+        rspca.SparsePCA(1, k=5, max_iter=1, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rspca.SparsePCA(1, k=5, random_state=0).fit(X)

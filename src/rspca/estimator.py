@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -162,6 +163,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         dtype = getattr(X, "dtype", np.dtype(float))
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
+        if not all(c.converged for c in found.components):
+            warnings.warn(
+                f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol. "
+                "What it reached was used all the same.", ConvergenceWarning, stacklevel=2,
+            )  # fmt: skip
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)

@@ -72,9 +72,10 @@ class Sketch:
     def _find_leading(self) -> None:
         """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
         while self._filled < MOST_ROWS:
-            v = self.directions()[0]
+            v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
-            if np.linalg.norm(seen.gradient - seen.variance * v) <= LEADING_RESIDUAL * seen.variance:
+            residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
+            if residual <= LEADING_RESIDUAL * seen.variance or self._filled == before:
                 break
 
     def directions(self) -> list[Array]:
