@@ -79,8 +79,9 @@ def projected(
 
     `start` must be the leading eigenvector of A. This is not the projection on the intersection of the two balls,
     and its fixed point is not stationary for the relaxed problem; it is here to reproduce the paper's table.
-    It stops when x changes by less than tol, relatively.
+    It stops when x changes by less than tol, relatively, or by no more than products in single precision do.
     """
+    tol = max(tol, 4.0 * float(np.finfo(op.dtype).eps))
     x = start / np.linalg.norm(start)
     gradient = op.gram(x)
     largest = float(x @ gradient)
