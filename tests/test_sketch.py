@@ -1,0 +1,107 @@
+"""The sketch that stands in for large X: a minorant of X'X, exact where it has learned, and as good as X itself."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from data import chowdary, hapmap3
+
+import rspca
+import rspca.decomposition
+from rspca.operators import Centered, as_operator
+from rspca.sketch import MOST_ROWS, Sketch
+from rspca.vectors import l1_l2_maximizer
+
+
+def planted(m=300, n=4000, k=12, strength=0.8, seed=0):
+    """White noise with k features that move together: more than a million entries."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    chosen = np.sort(rng.choice(n, k, replace=False))
+    X[:, chosen] += strength * rng.standard_normal((m, 1))
+    return X, chosen
+
+
+def kinds():
+    X, _ = planted()
+    thinned = np.where(np.abs(X) > 1.5, X, 0.0)
+    return {
+        "dense": X,
+        "float32": X.astype(np.float32),
+        "Fortran order": np.asfortranarray(X),
+        "sparse": sp.csr_array(thinned),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "Fortran order", "sparse"])
+def test_a_sketch_never_promises_more_variance_than_there_is_and_all_of_it_where_it_has_learned(kind):
+    op = Centered(as_operator(kinds()[kind]))
+    sketch = Sketch(op)
+    rng = np.random.default_rng(1)
+    close = 1e-4 if kind == "float32" else 1e-9
+    every = np.arange(op.shape[1])
+    for _ in range(MOST_ROWS + 5):  # past the point where it forgets
+        x = rng.standard_normal(op.shape[1]) * (rng.random(op.shape[1]) < 0.05)
+        true = float(np.sum(np.square(op.matmat(x), dtype=float)))
+        assert float(np.sum(sketch.operator(every).matmat(x) ** 2)) <= true * (1.0 + close)
+        seen = sketch.confirm(x)
+        assert seen.variance == pytest.approx(true, rel=close)
+        np.testing.assert_allclose(seen.gradient, op.gram(x), atol=close * np.abs(seen.gradient).max())
+        assert float(np.sum(sketch.operator(every).matmat(x) ** 2)) == pytest.approx(true, rel=close)
+
+
+def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column_shows_it():
+    X, _ = planted(strength=1.0)
+    X *= np.linspace(1.0, 1.02, X.shape[1])  # the columns that vary most are not the planted ones
+    op = Centered(as_operator(X))
+    v = Sketch(op).directions()[0]
+    image = op.gram(v)
+    assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
+    assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
+
+
+@pytest.mark.parametrize("k", [5, 12, 60, 700])
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_stage_one_on_a_sketch_ends_at_a_stationary_point_of_x_itself(kind, k):
+    X = kinds()[kind]
+    op = Centered(as_operator(X))
+    found = rspca.decompose(X, 1, k=k, polish=False, random_state=0).components[0]
+    # the inclusion probabilities are proportional to |x|, which gives the relaxed vector back up to signs
+    relaxed = rspca.relax(X, k)
+    assert found.relaxed_variance >= 0.98 * relaxed.variance
+    p = found.inclusion_probability
+    assert p.sum() <= k + 1e-6
+    assert relaxed.converged
+    step = l1_l2_maximizer(op.gram(relaxed.x), k)
+    assert float(step @ op.gram(step)) <= relaxed.variance * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("k", [4, 12, 100])
+def test_the_sketch_is_no_worse_than_its_plain_twin_on_planted_features(k, monkeypatch):
+    X, chosen = planted()
+    sketched = rspca.decompose(X, 1, k=k, random_state=0).components[0]
+    monkeypatch.setattr(rspca.decomposition, "LARGE", 10**12)
+    plain = rspca.decompose(X, 1, k=k, random_state=0).components[0]
+    # beyond the planted features there is only noise to choose from, with many optima of nearly the same height
+    assert sketched.variance >= plain.variance * (1.0 - (1e-6 if k <= len(chosen) else 1e-3))
+    if k == len(chosen):
+        np.testing.assert_array_equal(sketched.support, chosen)
+    assert sketched.passes < plain.passes
+
+
+@pytest.mark.parametrize(("load", "k"), [(chowdary, 222), (chowdary, 1111), (hapmap3, 143)])
+def test_the_sketch_is_no_worse_than_its_plain_twin_on_real_data(load, k, monkeypatch):
+    X = load()
+    sketched = rspca.decompose(X, 1, k=k, random_state=0)
+    monkeypatch.setattr(rspca.decomposition, "LARGE", 10**12)
+    plain = rspca.decompose(X, 1, k=k, random_state=0)
+    assert sketched.components[0].variance >= plain.components[0].variance * (1.0 - 1e-4)
+    assert sketched.passes <= 20.0
+
+
+def test_features_that_nearly_repeat_each_other_are_found_though_no_leading_direction_shows_them():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((250, 5000)) + 0.7 * rng.standard_normal((250, 1)) * (rng.random(5000) < 0.5)
+    twins = np.arange(100, 106)
+    X[:, twins] = 1.6 * rng.standard_normal((250, 1)) + 0.1 * rng.standard_normal((250, 6))
+    found = rspca.decompose(X, 1, k=6, random_state=0).components[0]
+    np.testing.assert_array_equal(found.support, twins)
