@@ -197,3 +197,12 @@ def test_naive_normalization_after_polishing_keeps_the_support_and_the_unit_leng
     for component in found.components:
         assert len(component.support) == 5
         assert np.linalg.norm(component.loadings) == pytest.approx(1.0)
+
+
+def test_all_features_of_a_wide_matrix_need_no_square_matrix_of_them():
+    X = np.random.default_rng(0).standard_normal((3, 60_000))  # k (n - k) = 0, but k rows of A are 29 GB
+    every, nearly = (rspca.decompose(X, 1, k=k, random_state=0).components[0] for k in (60_000, 59_999))
+    assert len(every.support) == 60_000
+    assert every.swap_optimal is True
+    assert nearly.swap_optimal is None
+    assert every.variance == pytest.approx(np.linalg.norm(X - X.mean(0), 2) ** 2)

@@ -12,6 +12,8 @@ from rspca.vectors import top_k
 
 SWAP_BUDGET = 10**6
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
+ROWS_BUDGET = 4 * 10**6
+"""Entries of the k rows of the Gram matrix that they need: what matters when k is close to n."""
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
@@ -108,13 +110,16 @@ def truncated(G: Array, k: int, eligible: Array) -> Array:
 
 
 def exchanges_affordable(k: int, n: int) -> bool:
-    """Return whether all exchanges of one of k features for one of n - k are few enough to be examined."""
-    return k * (n - k) <= SWAP_BUDGET
+    """Return whether all exchanges of one of k features for one of n - k, and the Gram rows they need, are few."""
+    return k * (n - k) <= SWAP_BUDGET and k * n <= ROWS_BUDGET
 
 
 def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, eligible: Array) -> Polished:
     """Return the best that single exchanges make of these ends, where examining them all is affordable."""
-    if not exchanges_affordable(len(ends[0].support), len(eligible)):
+    k = len(ends[0].support)
+    if k == len(eligible):
+        return ends[0]._replace(swap_optimal=True)  # there is nothing to exchange
+    if not exchanges_affordable(k, len(eligible)):
         return ends[0]
     return max((swap(op, end, eligible=eligible) for end in ends), key=lambda one: one.variance)
 
