@@ -26,7 +26,7 @@ SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 FEW, POOL = 64, 512
 """Supports of at most so many features are also sought among so many features, those that vary most."""
 START_BUDGET = 2 * 10**7
-"""Entries of X times coordinate starts: small problems are climbed from every feature."""
+"""Entries of X, or of k columns of A, times coordinate starts: small problems are climbed from every feature."""
 
 Tell = Callable[[str, int, float], None]
 
@@ -73,7 +73,7 @@ def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, *,
     op, k = data.source, int(np.count_nonzero(V[:, 0]))
     if isinstance(data, Whole):
         ends = polish(
-            op, np.hstack([V, coordinate_starts(op, eligible)]), k, eligible=eligible, finalists=FINALISTS, tol=tol
+            op, np.hstack([V, coordinate_starts(op, k, eligible)]), k, eligible=eligible, finalists=FINALISTS, tol=tol
         )
     else:
         ends = [improve_by_sketch(data, V, k, gradient, eligible, tol=tol, tell=tell)]
@@ -119,7 +119,7 @@ def few_features(op: OperatorMixin, k: int, eligible: Array, *, tol: float) -> l
     """
     pool = eligible[top_k(op.sq_norms[eligible], POOL)]
     part, every = op.restrict(pool), np.arange(len(pool))
-    singles = coordinate_starts(part, every)
+    singles = coordinate_starts(part, k, every)
     if not singles.size:
         return []
     found = polish(part, singles, k, eligible=every, finalists=SWAP_STARTS, tol=tol)
@@ -127,9 +127,10 @@ def few_features(op: OperatorMixin, k: int, eligible: Array, *, tol: float) -> l
     return [climb(op, start, k, eligible=eligible, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
 
 
-def coordinate_starts(op: OperatorMixin, eligible: Array) -> Array:
+def coordinate_starts(op: OperatorMixin, k: int, eligible: Array) -> Array:
     """Return unit vectors of single features as columns: of every feature, if that is affordable."""
-    count = min(len(eligible), START_BUDGET // (op.shape[0] * op.shape[1]))
+    m, n = op.shape
+    count = min(len(eligible), START_BUDGET // (n * max(m, k)))
     features = eligible[top_k(op.sq_norms[eligible], count)]
     starts = np.zeros((op.shape[1], count))
     starts[features, np.arange(count)] = 1.0
