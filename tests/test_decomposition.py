@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rspca
+import rspca.decomposition
 
 SCHEMES = ["schur", "projection", "orthogonal"]
 
@@ -499,3 +500,22 @@ def test_k_outside_its_range_is_refused(k):
     X, _ = planted()
     with pytest.raises(ValueError, match=f"k={k} must be between 1 and 30"):
         run(X, 1, k=k)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_without_polishing_the_best_of_all_draws_is_kept(seed, monkeypatch):
+    X = np.random.default_rng(seed).standard_normal((60, 120))
+    drawn = []
+    draw = rspca.decomposition.exact_supports
+
+    def watched(x, *rest):
+        drawn.extend((x, support) for support in draw(x, *rest))
+        return [support for _, support in drawn]
+
+    monkeypatch.setattr(rspca.decomposition, "exact_supports", watched)
+    monkeypatch.setattr(rspca.decomposition, "POLISHED_DRAWS", 0)  # how many would be polished must not matter
+    found = rspca.decompose(X, 1, k=12, polish=False, normalization="naive", n_draws=60, random_state=seed)
+    centered = X - X.mean(0)
+    values = [np.sum((centered[:, s] @ x[s]) ** 2) / np.sum(x[s] ** 2) for x, s in drawn]
+    assert len(drawn) > 10
+    assert found.components[0].variance == pytest.approx(max(values))

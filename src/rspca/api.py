@@ -27,7 +27,7 @@ from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.operators.wrappers import Centered, Scaled
-from rspca.relaxation import SOLVERS, Relaxed, best_relaxation, starting_points
+from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
 
 Array = NDArray[Any]
@@ -181,7 +181,7 @@ def relax(
     k = check_real("k", k, 1.0)
     check_choice("solver", solver, SOLVERS)
     max_iter = check_integer("max_iter", max_iter, 1)
-    tol = (1e-10 if solver == "projected" else 1e-7) if tol is None else check_real("tol", tol, 0.0)
+    tol = (PROJECTED_TOL if solver == "projected" else Options().tol) if tol is None else check_real("tol", tol, 0.0)
     given = as_operator(X)
     starts = None if start is None else _rows("start", start, given.shape[1])
     op, unit = balanced(prepare(given, center=center, scale=scale))

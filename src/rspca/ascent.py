@@ -13,8 +13,6 @@ from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread, top_k
 
-MOST_STEPS = 12
-"""Steps whose gains together count as those of one round."""
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
 SEVERAL_ENDS = 0.2
@@ -37,7 +35,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     A round takes several steps on the stand-in; the work ends when these gain less than tol each, and when the next
     step needs no feature that the stand-in lacked.
     """
-    enough = tol * min(data.most_steps, MOST_STEPS)
+    enough = tol * data.most_steps
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:

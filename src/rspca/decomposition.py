@@ -16,14 +16,12 @@ from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.sources import balanced
-from rspca.relaxation import Climbed, projected
+from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import inclusion_probabilities, oriented, spread, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
-PROJECTED_TOL = 1e-10
-"""Relative change at which solver="projected" stops; the paper's table needs it."""
 LARGE = 10**6
 """Entries of X beyond which iterations run on a sketch of it."""
 POLISHED_DRAWS = 2
@@ -78,9 +76,12 @@ def rspca_component(
         candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:
         supports = exact_supports(relaxed.x, k, s, options.n_draws, rng)
-        candidates = best_draws(relaxed, [completed(one, relaxed, eligible) for one in supports])
-        if not options.polish:
-            candidates = candidates[:, np.argsort(-op.variances(candidates), kind="stable")]
+        supports = [completed(one, relaxed, eligible) for one in supports]
+        if options.polish:
+            supports = promising_draws(relaxed, supports)
+        candidates = np.column_stack([on_support(relaxed.x, one) for one in supports])
+        if not options.polish:  # nothing will improve the choice, so all draws are multiplied, as one block
+            candidates = candidates[:, [int(np.argmax(op.variances(candidates)))]]
     x, swap_optimal = candidates[:, 0], None
     if options.polish:
         if options.rounding == "exact":
@@ -99,15 +100,15 @@ def eligible_features(op: OperatorMixin) -> Array:
     return np.flatnonzero(norms > np.finfo(float).eps ** 2 * norms.max(initial=0.0))
 
 
-def best_draws(relaxed: Climbed, supports: list[Array]) -> Array:
-    """Return x on its k largest entries and on the POLISHED_DRAWS other supports that promise the most variance.
+def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
+    """Return the k largest entries, which come first, and the POLISHED_DRAWS others that promise the most variance.
 
     By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product at all.
     """
     x = relaxed.x
     promised = [float(x[one] @ relaxed.gradient[one]) / float(np.linalg.norm(x[one])) for one in supports]
     others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[:POLISHED_DRAWS]
-    return np.column_stack([on_support(x, supports[i]) for i in [0, *others]])
+    return [supports[i] for i in [0, *others]]
 
 
 def on_support(x: Array, support: Array) -> Array:

@@ -36,6 +36,7 @@ def examples() -> list[Example]:
 
 def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None:
     """Print the tables and write the figure to `out`."""
+    out.mkdir(parents=True, exist_ok=True)
     shown = examples()
     for one in shown:
         echo(f"\n{one.title}: share of the variance of one dense component, at exactly k = {one.k} features")
@@ -51,7 +52,6 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
     except ImportError:
         echo("\nNo figure: that needs matplotlib. Install it with: pip install 'rspca[plot]'")
         return
-    out.mkdir(parents=True, exist_ok=True)
     last = shown[-1]
     axes = plot_shares(last.X, range(1, 31), title=last.title, scale=last.scale, random_state=seed)
     axes.figure.savefig(out / "shares.png", dpi=120, bbox_inches="tight")

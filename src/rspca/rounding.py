@@ -59,8 +59,8 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     """Return up to n_draws different random supports of exactly k features, the k largest of |x| first.
 
     Systematic sampling in random order (Madow 1949): feature i is in each draw with exactly the probability p_i of
-    Algorithm 1, scaled so that they sum to k; the draws share the order and differ in where they begin. Where x has
-    fewer than k non-zeros all of them are in every support.
+    Algorithm 1, scaled so that they sum to k; draws are independent. Where x has fewer than k non-zeros all of them
+    are in every support.
     """
     largest = top_k(np.abs(x), k)
     p = scaled_to_sum(inclusion_probabilities(x, s), k)
@@ -68,12 +68,11 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     certain, pool = np.flatnonzero(p >= 1.0), np.flatnonzero((p > 0.0) & (p < 1.0))
     wanted = k - len(certain)
     if len(pool) > wanted > 0:
-        order = rng.permutation(pool)
-        ends = np.cumsum(p[order])
-        ends *= wanted / ends[-1]
-        for offset in rng.random(n_draws):
+        for _ in range(n_draws):
+            order = rng.permutation(pool)  # an order for each draw: in a common one few supports can come up
+            ends = np.cumsum(p[order])
             # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
-            marks = np.floor(ends - offset)
+            marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
             drawn = order[np.diff(marks, prepend=-1.0) > 0.0]
             support = np.sort(np.concatenate([certain, drawn]))
             found.setdefault(support.tobytes(), support)

@@ -3,7 +3,7 @@
 from rspca.operators.gram import GramOperator
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
-from rspca.operators.sources import as_operator, feature_names_of, prepare
+from rspca.operators.sources import as_operator, prepare
 from rspca.operators.wrappers import Centered, Deflated, Scaled, ScoreDeflated
 
 __all__ = [
@@ -19,6 +19,5 @@ __all__ = [
     "ScoreDeflated",
     "SparseOperator",
     "as_operator",
-    "feature_names_of",
     "prepare",
 ]

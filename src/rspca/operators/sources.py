@@ -56,15 +56,6 @@ def _wrapped(X: Any) -> OperatorMixin:
     return DenseOperator(X)
 
 
-def feature_names_of(X: Any) -> list[str] | None:
-    """Return the column names of a frame, if X is one and all its names are strings."""
-    names = getattr(X, "columns", None)
-    if names is None or callable(names):
-        return None
-    listed = list(names)
-    return listed if all(isinstance(name, str) for name in listed) else None
-
-
 def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> OperatorMixin:
     """Return X as an operator, centered and scaled implicitly, after refusing what cannot be worked on."""
     center, scale = check_center(center), check_scale(scale)
