@@ -88,6 +88,7 @@ def improve_by_sketch(
 ) -> Polished:
     """Polish on the sketch, ask X, and go on until X has nothing to add."""
     n, variance = len(V), -np.inf
+    best = Polished(np.empty(0, dtype=np.intp), np.empty(0), variance, 0, None)
     allowed = np.zeros(n, dtype=bool)
     allowed[eligible] = True
     for _ in range(MOST_ROUNDS):
@@ -97,7 +98,8 @@ def improve_by_sketch(
             data.operator(features), starts[:, starts.any(axis=0)], k, eligible=np.flatnonzero(allowed[features]),
             finalists=FINALISTS, tol=tol,
         )[0]  # fmt: skip
-        if end.variance - variance <= tol * variance:  # the sketch, exact at the last vector, sees no gain
+        # The sketch is exact at the last vector. Where it keeps its support, all that is left to gain is the refit.
+        if np.array_equal(features[end.support], best.support) or end.variance - variance <= tol * variance:
             break
         best = end._replace(support=features[end.support])
         V = spread(best.loadings, best.support, n)[:, None]

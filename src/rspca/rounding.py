@@ -65,16 +65,20 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     largest = top_k(np.abs(x), k)
     p = scaled_to_sum(inclusion_probabilities(x, s), k)
     found = {largest.tobytes(): largest}
-    certain, pool = np.flatnonzero(p >= 1.0), np.flatnonzero((p > 0.0) & (p < 1.0))
-    wanted = k - len(certain)
+    used = np.flatnonzero(p)
+    p = p[used]
+    certain = p >= 1.0
+    pool, wanted = np.flatnonzero(~certain), k - np.count_nonzero(certain)
     if len(pool) > wanted > 0:
+        ends = np.zeros(len(pool) + 1)
         for _ in range(n_draws):
             order = rng.permutation(pool)  # an order for each draw: in a common one few supports can come up
-            ends = np.cumsum(p[order])
+            np.cumsum(p[order], out=ends[1:])
             # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
             marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
-            drawn = order[np.diff(marks, prepend=-1.0) > 0.0]
-            support = np.sort(np.concatenate([certain, drawn]))
+            drawn = certain.copy()
+            drawn[order[marks[1:] > marks[:-1]]] = True
+            support = used[drawn]
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

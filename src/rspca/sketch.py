@@ -51,6 +51,7 @@ class Sketch:
         self.source = op
         self._left = np.empty((m, MOST_ROWS), order="F")
         self._rows = np.empty((MOST_ROWS, n))
+        self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other
         self._filled = 0
         part = op.restrict(top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED)))
         V = np.random.default_rng(part.shape[1]).standard_normal((part.shape[1], FIRST_ROWS))
@@ -81,7 +82,7 @@ class Sketch:
     def directions(self) -> list[Array]:
         """Return the directions of large variance, as far as they are known, the largest first."""
         rows = self._rows[: self._filled]
-        values, weights = np.linalg.eigh(rows @ rows.T)
+        values, weights = np.linalg.eigh(self._products[: self._filled, : self._filled])
         close = np.flatnonzero(values[::-1] >= CLOSE * values[-1])[:MOST_DIRECTIONS]
         found = [weights[:, -1 - i] @ rows for i in close]
         return [direction / np.linalg.norm(direction) for direction in found]
@@ -117,13 +118,17 @@ class Sketch:
             self._rows[before] = (image - known @ self._rows[:before]) / size
         else:
             self._rows[before : self._filled] = self.source.rmatmat(self._left[:, before : self._filled]).T
+        products = self._rows[before : self._filled] @ self._rows[: self._filled].T
+        self._products[before : self._filled, : self._filled] = products
+        self._products[: self._filled, before : self._filled] = products.T
 
     def _forget(self) -> None:
         """Keep the leading half of what is known."""
         kept = MOST_ROWS // 2
-        weights = np.linalg.eigh(self._rows @ self._rows.T)[1][:, -kept:]
+        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._products))
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
+        self._products[:kept, :kept] = np.diag(values)
         self._filled = kept
 
 

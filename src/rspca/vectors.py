@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+HEAD = 6
+"""Multiple of k that is tried first as the number of magnitudes above the level of `l1_l2_maximizer`."""
+
 
 def top_k(values: Array, k: int) -> Array:
     """Return the sorted indices of the k largest values; ties go to the lowest index."""
@@ -59,7 +62,7 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
     l1, l2 = float(size.sum()), float(np.linalg.norm(size))
     if l1 <= np.sqrt(k) * l2 or len(g) <= k:
         return g / l2
-    level = _level(size, l1, l2, k)
+    level = _level(size, k)
     active = np.flatnonzero(size > level)
     kept = size[active] - level
     if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
@@ -72,24 +75,33 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
     return y
 
 
-def _level(size: Array, l1: float, l2: float, k: float) -> float:
-    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, for magnitudes with these norms.
+def _level(size: Array, k: float) -> float:
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the largest magnitudes where these are enough."""
+    n, most = len(size), int(HEAD * k)
+    if most < n // 2:
+        head = np.partition(size, n - most)[n - most :]
+        level = _level_of(head, k)
+        if level >= head[0]:  # what was left out is below the level, so it has no part in it
+            return level
+    return _level_of(size, k)
+
+
+def _level_of(active: Array, k: float) -> float:
+    """Return the same level from all magnitudes.
 
     Were all s magnitudes above the level, it would solve a quadratic. Magnitudes below it only lower that solution, so
     they can be dropped and the next solution is larger, until all that are left are above (Michelot's idea).
     """
-    s, mean = len(size), l1 / len(size)
-    variance = max(l2**2 / s - mean**2, 0.0)
-    level = max(mean - np.sqrt(k / (s - k) * variance) - 1e-7 * l2, 0.0)  # surely below the solution, despite rounding
-    active = size[size > level]
+    level = 0.0
     while len(active) > k:
-        s, mean = len(active), float(active.mean())
+        s = len(active)
+        mean = float(active.sum()) / s
         deviations = active - mean
         found = mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s)
         above = active[active > found]
         if len(above) == s or found <= level:
             return max(level, found)
-        level, active = found, above
+        level, active = max(found, 0.0), above
     return level
 
 

@@ -11,6 +11,9 @@ import numpy as np
 from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
 from rspca.vectors import spread
 
+CACHE_BYTES = 1 << 24
+"""Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
+two BLAS calls does not show."""
 MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
 SINGLE_SAFE = (1e-30, 1e30)
@@ -64,7 +67,8 @@ class DenseOperator(_InMemory):
         # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
-    def _blocks(self, budget: int = BLOCK_BYTES) -> list[slice]:
+    def _blocks(self) -> list[slice]:
+        budget = CACHE_BYTES if self._direct else BLOCK_BYTES
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
@@ -89,8 +93,8 @@ class DenseOperator(_InMemory):
         """X'U."""
         self._meter.add(self._share)
         U = np.asarray(U, dtype=self._dtype)
-        if self._direct:
-            return np.asarray(self.X.T @ U)
+        if self._direct:  # for a block of columns in this order: a third less time than X.T @ U
+            return np.asarray((U.T @ self.X).T)
         out = np.zeros((self.shape[1], *U.shape[1:]), dtype=np.float64)
         for part in self._blocks():
             out += self._rows(part).T @ U[part]
@@ -102,7 +106,7 @@ class DenseOperator(_InMemory):
             return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
-        if self._direct and self.X.nbytes <= BLOCK_BYTES:
+        if self._direct and self.X.nbytes <= 2 * CACHE_BYTES:
             scores = self.X @ V - shift
             return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
@@ -126,30 +130,33 @@ class DenseOperator(_InMemory):
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
-        self._meter.add(self._share)
-        out = np.zeros(self.shape[1])
-        for part in self._short_blocks():
-            rows = self._rows(part)
-            out += np.ones(len(rows), dtype=self._dtype) @ rows
-        return out
+        return self._moments[0].copy()
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Sum over samples of (x_ij - shift_j)^2, added up in float64 across blocks of rows; one pass."""
+        """Sum over samples of (x_ij - shift_j)^2, added up in float64 across blocks of rows."""
+        if shift is None:
+            return self._moments[1].copy()
         self._meter.add(self._share)
-        out = self._sq_norms(shift, self._dtype)
-        if self._dtype == np.float32 and not SINGLE_SAFE[0] < out.max(initial=0.0) < SINGLE_SAFE[1]:
-            out = self._sq_norms(shift, np.dtype(np.float64))  # squares left the range of single precision
-        return out
+        return self._sums(shift, self._dtype)[1]
 
-    def _sq_norms(self, shift: Array | None, dtype: np.dtype[Any]) -> Array:
-        out = np.zeros(self.shape[1])
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Sums and sums of squares of the columns, in one read: who wants the ones soon wants the others."""
+        self._meter.add(self._share)
+        return self._sums(None, self._dtype)
+
+    def _sums(self, shift: Array | None, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+        sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         center = None if shift is None else np.asarray(shift, dtype=dtype)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for part in self._short_blocks():
                 block = np.asarray(self.X[part], dtype=dtype)
                 block = block if center is None else block - center
-                out += np.einsum("ij,ij->j", block, block)
-        return out
+                sums += np.ones(len(block), dtype=dtype) @ block
+                squares += np.einsum("ij,ij->j", block, block)
+        if dtype == np.float32 and not SINGLE_SAFE[0] < squares.max(initial=0.0) < SINGLE_SAFE[1]:
+            return sums, self._sums(shift, np.dtype(np.float64))[1]  # squares left the range of single precision
+        return sums, squares
 
 
 class SparseOperator(_InMemory):
@@ -186,11 +193,11 @@ class SparseOperator(_InMemory):
     def _row_blocks(self) -> list[tuple[Any, Any]]:
         """Views of the rows in pieces that fit the cache, with their transposes; none if X is large and CSC."""
         X = self.X
-        if X.data.nbytes + X.indices.nbytes <= BLOCK_BYTES:
+        if X.data.nbytes + X.indices.nbytes <= CACHE_BYTES:
             return [(X, X.T)]
         if X.format == "csc":
             return []
-        wanted = np.arange(0, X.nnz, BLOCK_BYTES // (X.data.itemsize + X.indices.itemsize))
+        wanted = np.arange(0, X.nnz, CACHE_BYTES // (X.data.itemsize + X.indices.itemsize))
         cuts = np.unique(np.append(np.searchsorted(X.indptr, wanted, side="right") - 1, self.shape[0]))
         blocks = []
         for first, last in itertools.pairwise(cuts):

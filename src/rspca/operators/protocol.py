@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 23
-"""Size of the pieces in which data are read when they must be converted or read only once. Small enough for a
-last-level cache, large enough that the work between two BLAS calls does not show."""
+"""Size of the pieces that are copied when data must be converted."""
 
 
 @runtime_checkable
