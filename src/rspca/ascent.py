@@ -101,11 +101,13 @@ def improve_by_sketch(
         # The sketch is exact at the last vector. Where it keeps its support, all that is left to gain is the refit.
         if np.array_equal(features[end.support], best.support) or end.variance - variance <= tol * variance:
             break
-        best = end._replace(support=features[end.support])
-        V = spread(best.loadings, best.support, n)[:, None]
+        support = features[end.support]
+        V = spread(end.loadings, support, n)[:, None]
         seen = data.confirm(V[:, 0])
-        gain, gradient, variance = seen.variance - variance, seen.gradient, seen.variance
-        tell("polish", best.n_iter, variance)
+        gain = seen.variance - variance
+        if gain > 0.0:
+            best, gradient, variance = end._replace(support=support), seen.gradient, seen.variance
+            tell("polish", best.n_iter, variance)
         if gain <= tol * variance:
             break
     return best._replace(variance=variance)

@@ -114,9 +114,9 @@ class Sketch:
                 self._filled += 1
         if self._filled == before:
             return
-        if image is not None:  # X'new follows from X'scores without another product
+        if image is not None and size > np.cbrt(eps) * length:  # X'new follows from X'scores without another product
             self._rows[before] = (image - known @ self._rows[:before]) / size
-        else:
+        else:  # nor should it, if the difference were mostly rounding
             self._rows[before : self._filled] = self.source.rmatmat(self._left[:, before : self._filled]).T
         products = self._rows[before : self._filled] @ self._rows[: self._filled].T
         self._products[before : self._filled, : self._filled] = products

@@ -32,7 +32,7 @@ class Centered(Wrapper):
 
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 mean')' U."""
-        total = np.sum(U, axis=0, dtype=np.float64)
+        total = np.asarray(np.sum(U, axis=0, dtype=np.float64))
         return _less_outer(self.inner.rmatmat(U), self.mean, total)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
