@@ -15,7 +15,7 @@ FIRST_ROWS, MOST_ROWS = 8, 40
 """Rows that a sketch begins with, and the most that it keeps."""
 SAMPLED, FEWEST_SAMPLED = 20, 512
 """The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
-POWER_STEPS = 3
+POWER_STEPS = 2
 """Block power steps on these columns."""
 LEADING_RESIDUAL = 0.05
 """Residual to which the leading direction of a sketch is one of X."""
