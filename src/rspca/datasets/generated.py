@@ -1,4 +1,4 @@
-"""Data to try things on: the paper's synthetic family, simulated genotypes, and the pitprops correlations."""
+"""Data made to order: the paper's synthetic family, simulated genotypes, planted spikes."""
 
 from __future__ import annotations
 
@@ -8,50 +8,9 @@ import numpy as np
 import scipy.special
 from numpy.typing import DTypeLike, NDArray
 
-from rspca.checks import as_generator as _as_generator
-from rspca.checks import check_integer, check_real
+from rspca.checks import as_generator, check_integer, check_real
 
 Array = NDArray[Any]
-
-PITPROPS_FEATURES = (
-    "topdiam", "length", "moist", "testsg", "ovensg", "ringtop", "ringbut", "bowmax", "bowdist", "whorls", "clear",
-    "knots", "diaknot",
-)  # fmt: skip
-
-# Jeffers (1967), Two case studies in the application of principal component analysis; lower triangle by rows.
-# fmt: off
-_PITPROPS = (
-    1,
-    0.954, 1,
-    0.364, 0.297, 1,
-    0.342, 0.284, 0.882, 1,
-    -0.129, -0.118, -0.148, 0.22, 1,
-    0.313, 0.291, 0.153, 0.381, 0.364, 1,
-    0.496, 0.503, -0.029, 0.174, 0.296, 0.813, 1,
-    0.424, 0.419, -0.054, -0.059, 0.004, 0.09, 0.372, 1,
-    0.592, 0.648, 0.125, 0.137, -0.039, 0.211, 0.465, 0.482, 1,
-    0.545, 0.569, -0.081, -0.014, 0.037, 0.274, 0.679, 0.557, 0.526, 1,
-    0.084, 0.076, 0.162, 0.097, -0.091, -0.036, -0.113, 0.061, 0.085, -0.319, 1,
-    -0.019, -0.036, 0.22, 0.169, -0.145, 0.024, -0.232, -0.357, -0.127, -0.368, 0.029, 1,
-    0.134, 0.144, 0.126, 0.015, -0.208, -0.329, -0.424, -0.202, -0.076, -0.291, 0.007, 0.184, 1,
-)
-# fmt: on
-
-
-def load_pitprops() -> Array:
-    """Return the 13 x 13 correlation matrix of Jeffers' pit props, the classic example of sparse PCA.
-
-    The names of its rows are in ``PITPROPS_FEATURES``.
-
-    Examples
-    --------
-    >>> import rspca
-    >>> rspca.datasets.load_pitprops().shape
-    (13, 13)
-    """
-    A = np.zeros((13, 13))
-    A[np.tril_indices(13)] = _PITPROPS
-    return A + np.tril(A, -1).T
 
 
 def make_hadamard(
@@ -65,8 +24,8 @@ def make_hadamard(
     """Return the synthetic matrix of the paper's appendix, U S V' + E.
 
     U and V are Hadamard matrices with unit columns, the lower half of the rows of V rotated pairwise by theta;
-    S = diag(100, e^-2, e^-3, ...); E is Gaussian of standard deviation `noise`. Only the m columns of V that matter
-    are made: memory is of the order of the result.
+    S = diag(100, e^-2, e^-3, ...); E is Gaussian of standard deviation `noise`. No matrix larger than the result is
+    made.
 
     Parameters
     ----------
@@ -97,23 +56,40 @@ def make_hadamard(
     check_integer("signal_column", signal_column, 0, m - 1)
     check_real("noise", noise, 0.0)
     check_real("theta", theta, -np.inf)
-    rng = _as_generator(random_state)
-    U = _hadamard(m, m) / np.sqrt(m)
+    rng = as_generator(random_state)
+    X = rng.standard_normal((m, n))
+    X *= noise
+    _add_hadamard_signal(X, theta, signal_column)
+    return X
+
+
+def _add_hadamard_signal(X: Array, theta: float, signal_column: int) -> None:
+    """Add U S V' to X in place.
+
+    Entry (i, j) of Sylvester's matrix is (-1)^popcount(i & j), so in its first m columns the rows repeat with period
+    m, and so do the columns of U S V' within either half: a product of m x m matrices gives them all.
+    """
+    m, n = X.shape
+    H = _hadamard(max(m, 2))  # two rows at least: rows are rotated in pairs
+    U = H[:m, :m] / np.sqrt(m)
     U[:, [0, signal_column]] = U[:, [signal_column, 0]]
-    V = _hadamard(n, m) / np.sqrt(n)
-    first, second = V[n // 2 :: 2].copy(), V[n // 2 + 1 :: 2].copy()
-    V[n // 2 :: 2] = np.cos(theta) * first - np.sin(theta) * second
-    V[n // 2 + 1 :: 2] = np.sin(theta) * first + np.cos(theta) * second
     singular = np.exp(-np.arange(1.0, m + 1.0))
     singular[0] = 100.0
-    return np.asarray((U * singular) @ V.T + noise * rng.standard_normal((m, n)))
+    period = min(len(H), n // 2)
+    upper, lower = H[:period, :m] / np.sqrt(n), H[-period:, :m] / np.sqrt(n)
+    even, odd = lower[::2].copy(), lower[1::2].copy()
+    lower[::2] = np.cos(theta) * even - np.sin(theta) * odd
+    lower[1::2] = np.sin(theta) * even + np.cos(theta) * odd
+    halves = X.reshape(m, 2, -1, period)
+    for half, V in enumerate((upper, lower)):
+        halves[:, half] += ((U * singular) @ V.T)[:, None, :]
 
 
-def _hadamard(rows: int, columns: int) -> Array:
-    """Return the first columns of Sylvester's Hadamard matrix: (-1)^popcount(i & j)."""
+def _hadamard(size: int) -> Array:
+    """Return Sylvester's Hadamard matrix."""
     H = np.ones((1, 1))
-    while H.shape[0] < rows:
-        H = np.vstack([H, H]) if H.shape[1] >= columns else np.block([[H, H], [H, -H]])
+    while H.shape[0] < size:
+        H = np.block([[H, H], [H, -H]])
     return H
 
 
@@ -160,7 +136,7 @@ def make_genotypes(
         check_integer(name, value, 1)
     if check_real("fst", fst, 0.0, strict=True) >= 1.0 or check_real("linkage", linkage, 0.0) >= 1.0:
         raise ValueError(f"fst={fst} must lie in (0, 1) and linkage={linkage} in [0, 1).")
-    rng = _as_generator(random_state)
+    rng = as_generator(random_state)
     population = np.arange(m) * n_populations // m
     X = np.empty((m, n), dtype=dtype)
     for start in range(0, n, block):
@@ -177,3 +153,75 @@ def make_genotypes(
             carried += z < threshold
         X[:, start : start + width] = carried
     return X, population
+
+
+def make_planted_spikes(
+    m: int = 200,
+    n: int = 500,
+    k: int = 10,
+    n_spikes: int = 2,
+    *,
+    overlap: float = 0.0,
+    strength: float = 10.0,
+    decay: float = 0.8,
+    noise: float = 1.0,
+    random_state: int | np.random.Generator | None = 0,
+) -> tuple[Array, Array]:
+    """Return Gaussian data whose covariance has sparse leading eigenvectors, and these eigenvectors as rows.
+
+    The covariance is noise^2 (I + sum_j b_j v_j v_j') with b_j = strength * decay^j. The v_j are orthonormal, each has
+    exactly k entries of size 1 / sqrt(k), and each shares features with the one before it.
+
+    Parameters
+    ----------
+    m, n : int
+        Samples and features.
+    k : int
+        Features of each spike.
+    n_spikes : int
+        Number of spikes; k + (n_spikes - 1) (k - shared) features must fit into n.
+    overlap : float
+        Part of a spike that it shares with the next, from 0 to 1/2. The number of shared features is rounded down to
+        an even one: the signs of half of them differ, which keeps the spikes orthogonal.
+    strength, decay : float
+        Variance of the first spike in units of the noise, and the factor from each to the next, in (0, 1].
+    noise : float
+        Standard deviation of the noise, above 0.
+    random_state : int, Generator or None
+        Seed of the samples, of the positions and of the signs.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> X, V = rspca.datasets.make_planted_spikes(300, 100, 6, overlap=0.4)
+    >>> X.shape, (V != 0).sum(axis=1).tolist(), int(((V != 0).sum(axis=0) == 2).sum())
+    ((300, 100), [6, 6], 2)
+    """
+    for name, value in (("m", m), ("n", n), ("k", k), ("n_spikes", n_spikes)):
+        check_integer(name, value, 1)
+    if check_real("overlap", overlap, 0.0) > 0.5:
+        raise ValueError(f"overlap={overlap} must lie between 0 and 0.5: only neighbors share features.")
+    check_real("strength", strength, 0.0, strict=True)
+    if check_real("decay", decay, 0.0, strict=True) > 1.0:
+        raise ValueError(f"decay={decay} must lie in (0, 1]: the first spike is the strongest.")
+    check_real("noise", noise, 0.0, strict=True)
+    shared = 2 * int(overlap * k / 2 + 1e-9)
+    needed = k + (n_spikes - 1) * (k - shared)
+    if needed > n:
+        raise ValueError(
+            f"{n_spikes} spikes of k={k} features with {shared} shared need {needed} features and n={n}; "
+            "raise n or overlap, or lower k or n_spikes."
+        )
+    rng = as_generator(random_state)
+    V = np.zeros((n_spikes, n))
+    for j, row in enumerate(V):
+        start = j * (k - shared)
+        row[start : start + k] = 1.0 / np.sqrt(k)
+        if j:
+            row[start : start + shared : 2] *= -1.0
+    V = V[:, rng.permutation(n)] * rng.choice([-1.0, 1.0], n)
+    scores = rng.standard_normal((m, n_spikes)) * np.sqrt(strength * decay ** np.arange(n_spikes))
+    X = rng.standard_normal((m, n))
+    X += scores @ V
+    X *= noise
+    return X, V
