@@ -74,7 +74,7 @@ def make_counterexample(
     kind : {"maxcomp", "greedy", "deflation"}
         Which method is misled.
     n, k : int
-        Features, and features per component; n > (2 + margin) k for "maxcomp", n >= 2k and k >= 3 (or
+        Features, and features per component; n > (2 + margin) k for "maxcomp", n >= 2k and k >= 2 (or
         more, if margin is large) for "greedy", n >= 3k for "deflation".
     margin : float
         How clearly the wrong choice looks better, in (0, 1).
@@ -127,8 +127,10 @@ def _spread_factor(n: int, k: int, margin: float) -> Counterexample:
 def _large_variances(n: int, k: int, margin: float) -> Counterexample:
     among = margin / k
     if n < 2 * k or (1.0 + margin) * (1.0 + (k - 1) * among) >= k:
-        raise ValueError(f"n={n}, k={k}, margin={margin}: 'greedy' needs n of at least 2k, and decoys that are worse; "
-                         "raise k (3 is enough for margin=0.1).")  # fmt: skip
+        raise ValueError(
+            f"n={n}, k={k}, margin={margin}: 'greedy' needs n of at least 2k, and decoys that are worse than what they "
+            "hide; raise k or lower margin."
+        )
     correlated, decoy = _indicator(n, 0, k), _indicator(n, k, 2 * k)
     A = k * np.outer(correlated, correlated)
     A[k : 2 * k, k : 2 * k] = (1.0 + margin) * ((1.0 - among) * np.eye(k) + among)

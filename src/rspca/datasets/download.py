@@ -9,7 +9,7 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,6 +40,8 @@ def located(file: DataFile, check: Check | None = None) -> Path:
 def local(file: DataFile) -> Path | None:
     """Return the path of a data file below RSPCA_DATA, None where it is not there, or raise if it is another file."""
     folder = os.environ.get("RSPCA_DATA")
+    if folder and not Path(folder).is_dir():
+        raise ValueError(f"RSPCA_DATA={folder} is not a folder; correct it, or unset it to download data.")
     path = _present(Path(folder), file) if folder else None
     if path and (wrong := _mismatch(path, file.sha256)):
         raise ValueError(
@@ -91,6 +93,7 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
     target = cache / file.path
     reasons, network_only = [], True
     pooch = _pooch()
+    new = [folder for folder in (target.parent, cache) if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".download-") as scratch:
@@ -102,13 +105,13 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
                     if isinstance(error, OSError) and not _from_requests(error):
                         raise
                     network_only = network_only and _from_requests(error)
-                    reasons.append(f"{remote.url} ({_reason(error)})")
+                    reasons.append(f"{remote.url} ({_reason(error).replace(f'{scratch}{os.sep}', '')})")
     except PermissionError as error:
         raise PermissionError(
             f"{target.parent} cannot be written to; set RSPCA_CACHE to a folder for downloads."
         ) from error
     finally:
-        _remove_empty(target.parent, cache)
+        _remove_empty(new)
     message = (
         f"{target.name} could not be had from {'; '.join(reasons)}. Save it by hand as {target}, or set RSPCA_DATA to "
         f"a folder that has {file.path}."
@@ -166,13 +169,11 @@ def _install(content: bytes, file: DataFile, target: Path, scratch: Path, check:
     return target
 
 
-def _remove_empty(folder: Path, cache: Path) -> None:
-    """Remove the folders that were made for a download that failed."""
-    for path in (folder, cache):
-        try:
-            path.rmdir()
-        except OSError:  # it has files, or was never made
-            return
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove the folders that were made for a download that failed, the innermost first."""
+    for folder in folders:
+        with suppress(OSError):  # it has files, or was never made
+            folder.rmdir()
 
 
 def _from_requests(error: Exception) -> bool:
@@ -193,7 +194,7 @@ def _reason(error: Exception) -> str:
         return known[kind]
     if "does not match the known hash" in str(error):  # pooch
         return "wrong checksum"
-    return " ".join(str(error).split())[:200]
+    return " ".join(str(error).split())[:300].rstrip(".")
 
 
 @contextmanager
