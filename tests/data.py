@@ -18,16 +18,12 @@ from rspca.datasets import Dataset, fetch_classic2, fetch_hapmap3, fetch_hgdp
 from rspca.formats import read_plink
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def data_folder() -> Path:
-    """Return the folder of shared data, which may be absent."""
-    return Path(os.environ.get("RSPCA_DATA") or ROOT.parent / "shared" / "data")
+FOLDER = Path(os.environ.get("RSPCA_DATA") or ROOT.parent / "shared" / "data")  # may be absent
 
 
 def data_path(*parts: str) -> Path:
     """Return the path of a shared data file, or skip the test that asked for it."""
-    path = data_folder().joinpath(*parts)
+    path = FOLDER.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"{path} is absent; set RSPCA_DATA to a folder that has {'/'.join(parts)}")
     return path
@@ -37,7 +33,7 @@ def fetched(fetch: Callable[[], Dataset], *needed: str) -> Dataset:
     """Return what a fetch_ function finds in the shared data, or skip where a file that it needs is absent."""
     for path in needed:
         data_path(*path.split("/"))
-    with mock.patch.dict(os.environ, RSPCA_DATA=str(data_folder())):
+    with mock.patch.dict(os.environ, RSPCA_DATA=str(FOLDER)):
         return fetch()
 
 

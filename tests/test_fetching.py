@@ -331,8 +331,7 @@ def test_every_entry_has_a_checksum_or_a_reader_and_a_secure_home():
 
 @pytest.mark.parametrize("file", [f for f in entries() if f.sha256], ids=lambda file: file.path)
 def test_the_checksums_are_those_of_the_shared_files(file, monkeypatch):
-    folder = data_path("classic2").parent
-    monkeypatch.setenv("RSPCA_DATA", str(folder))
+    monkeypatch.setenv("RSPCA_DATA", str(data_path()))
     if download.local(file) is None:
         pytest.skip(f"{file.path} is absent")
 
@@ -383,7 +382,7 @@ def test_classic_collections_are_built_from_downloads(server, cache, monkeypatch
         *(f"classic2/{n}" for n in ("CISI.ALL", "MED.ALL", "cran.all.1400", "tmg_common_words.txt")),
     ]
     assert len(server.requests) == 4
-    monkeypatch.setenv("RSPCA_DATA", str(data_path("classic2").parent))
+    monkeypatch.setenv("RSPCA_DATA", str(data_path()))
     stored = fetch_classic2()
     assert stored.source.endswith("classic2_counts.npz")
     assert (stored.feature_names, stored.sample_names) == (two.feature_names, two.sample_names)
@@ -414,7 +413,9 @@ def test_hapmap3_is_built_from_downloads(server, cache, monkeypatch):
 
 
 def test_hgdp_is_read_from_local_copies(monkeypatch):
-    monkeypatch.setenv("RSPCA_DATA", str(data_path("hgdp_euro").parent))
+    for parts in (("hgdp_euro", "H938_Euro.LDprune.bed"), ("hgdp_world_chr22", "HGDP_238_chr22_subset.geno.gz")):
+        data_path(*parts)
+    monkeypatch.setenv("RSPCA_DATA", str(data_path()))
     europe = fetch_hgdp()
     assert europe.matrix.shape == (156, 66147)
     assert dict(zip(*np.unique(europe.labels, return_counts=True), strict=True))["Sardinian"] == 28
