@@ -5,36 +5,42 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from rspca.datasets import Dataset, fetch_classic2, fetch_hapmap3, fetch_hgdp
+from rspca.formats import read_plink
+
 ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path(os.environ.get("RSPCA_DATA") or ROOT.parent / "shared" / "data")  # may be absent
 
 
 def data_path(*parts: str) -> Path:
     """Return the path of a shared data file, or skip the test that asked for it."""
-    folder = Path(os.environ.get("RSPCA_DATA") or ROOT.parent / "shared" / "data")
-    path = folder.joinpath(*parts)
+    path = FOLDER.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"{path} is absent; set RSPCA_DATA to a folder that has {'/'.join(parts)}")
     return path
 
 
+def fetched(fetch: Callable[[], Dataset], *needed: str) -> Dataset:
+    """Return what a fetch_ function finds in the shared data, or skip where a file that it needs is absent."""
+    for path in needed:
+        data_path(*path.split("/"))
+    with mock.patch.dict(os.environ, RSPCA_DATA=str(FOLDER)):
+        return fetch()
+
+
 @cache
 def classic2() -> scipy.sparse.csr_array:
     """Classic-2 as in the paper: tf * log2(m / df), rows of unit length; 2,858 x 12,427, not centered."""
-    with np.load(data_path("classic2", "classic2_counts.npz")) as stored:
-        parts = (stored["data"].astype(np.float64), stored["indices"], stored["indptr"])
-        X = scipy.sparse.csr_array(parts, shape=tuple(stored["shape"]))
-    df = np.bincount(X.indices, minlength=X.shape[1])
-    X.data *= np.log2(X.shape[0] / df)[X.indices]
-    lengths = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
-    X.data /= np.repeat(lengths, np.diff(X.indptr))
-    return X
+    return fetched(fetch_classic2, "classic2/classic2_counts.npz", "classic2/classic2_vocab.txt.gz").matrix
 
 
 @cache
@@ -56,8 +62,7 @@ def chowdary() -> np.ndarray:
 @cache
 def hapmap3() -> np.ndarray:
     """HapMap 3: minor-allele dosage 0, 1, 2, missing calls replaced by the mean; 957 x 14,389 float32."""
-    people = len(data_path("hapmap3_flashpca", "data.fam").read_text().splitlines())
-    return np.ascontiguousarray(plink(data_path("hapmap3_flashpca", "data.bed").read_bytes(), people))
+    return fetched(fetch_hapmap3, "hapmap3_flashpca/data.bed", "hapmap3_flashpca/data.bim.gz").matrix
 
 
 @cache
@@ -109,42 +114,20 @@ def kos() -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((count.astype(np.float64), (document - 1, word - 1)), shape=shape)
 
 
-def plink(bed: bytes, people: int) -> np.ndarray:
-    """Return a SNP-major PLINK 1 file as dosages of allele 1, missing calls replaced by the mean; float32."""
-    assert bed[:3] == b"\x6c\x1b\x01", "not a SNP-major PLINK 1 file"
-    packed = np.frombuffer(bed, dtype=np.uint8)[3:].reshape(-1, (people + 3) // 4)
-    # Two bits a person, lowest first: 00 two copies of allele 1, 01 missing, 10 one copy, 11 none.
-    dosage = np.array([2.0, np.nan, 1.0, 0.0], dtype=np.float32)
-    codes = (packed[:, :, None] >> np.array([0, 2, 4, 6], dtype=np.uint8)) & 3
-    return np.ascontiguousarray(imputed(dosage[codes.reshape(len(packed), -1)[:, :people]].T))
-
-
-def imputed(X: np.ndarray) -> np.ndarray:
-    """Return X with missing values replaced by the means of their columns."""
-    missing = np.isnan(X)
-    mean = np.where(missing, 0, X).sum(axis=0, dtype=np.float64) / np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, mean.astype(X.dtype), X)
-
-
 @cache
 def hgdp_euro() -> np.ndarray:
     """HGDP, Europeans: 156 x 66,147 float32."""
-    people = len(data_path("hgdp_euro", "H938_Euro.LDprune.fam").read_text().splitlines())
-    return plink(data_path("hgdp_euro", "H938_Euro.LDprune.bed").read_bytes(), people)
+    return fetched(fetch_hgdp, "hgdp_euro/H938_Euro.LDprune.bed", "hgdp_euro/H938_Euro.LDprune.bim.gz").matrix
 
 
 @cache
 def hapmap_snprelate() -> np.ndarray:
     """The toy set of SNPRelate: 60 x 5,000 float32."""
-    with gzip.open(data_path("hapmap_snprelate", "plinkhapmap.fam.gz"), "rt") as lines:
-        people = len(lines.readlines())
-    with gzip.open(data_path("hapmap_snprelate", "plinkhapmap.bed.gz")) as file:
-        return plink(file.read(), people)
+    return read_plink(data_path("hapmap_snprelate", "plinkhapmap.bed.gz")).matrix
 
 
 @cache
 def hgdp_world_chr22() -> np.ndarray:
     """HGDP worldwide, part of chromosome 22: 238 x 7,652 float32."""
-    with gzip.open(data_path("hgdp_world_chr22", "HGDP_238_chr22_subset.geno.gz"), "rt") as lines:
-        X = np.array([line.split()[2:] for line in lines], dtype=np.float32)
-    return imputed(np.where(X < 0, np.float32(np.nan), X))
+    world = partial(fetch_hgdp, subset="world")
+    return fetched(world, *(f"hgdp_world_chr22/HGDP_238_chr22_subset.{kind}.gz" for kind in ("geno", "site"))).matrix
