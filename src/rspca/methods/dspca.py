@@ -41,8 +41,8 @@ def dspca(
     ks = check_sparsity(k, n_components, op.shape[1])
     if op.shape[1] > MOST_FEATURES:
         raise TooLarge(
-            f"method='dspca' works with dense n x n matrices: X has {op.shape[1]} features, and at most {MOST_FEATURES} "
-            "are possible. Choose fewer features first, or another method."
+            f"method='dspca' works with dense n x n matrices: X has {op.shape[1]} features, at most {MOST_FEATURES} "
+            "are allowed. Choose fewer features first, or another method."
         )
     find = partial(dspca_component, normalization=normalization, tol=tol, max_iter=max_iter)
     return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)

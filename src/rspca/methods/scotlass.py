@@ -18,6 +18,9 @@ from rspca.relaxation import linearized
 from rspca.spectral import leading_pairs
 from rspca.vectors import spread
 
+ROUNDING = 1e-12
+"""Loadings below this share of the largest are zeros that rounding left over."""
+
 
 def scotlass(
     op: OperatorMixin,
@@ -55,7 +58,9 @@ def scotlass_component(
 
     def solve(bound: float) -> Solved:
         end = linearized(op, bound**2, leading, max_iter=max_iter, tol=tol, on_iteration=partial(tell, "scotlass"))
-        return Solved(spread(end.x[eligible], eligible, n), end.n_iter, end.converged)
+        size = np.abs(end.x)
+        kept = eligible[size[eligible] > ROUNDING * size.max()]
+        return Solved(spread(end.x[kept], kept, n), end.n_iter, end.converged)
 
     if t is not None:
         end = solve(t)

@@ -73,10 +73,10 @@ def spannogram_component(op: OperatorMixin, k: int, tell: Tell, *, normalization
 def best_supports(V: Array, k: int, count: int) -> tuple[list[Array], int]:
     """Return the best k rows of the n x 2 matrix V by |V_S|_2, some good rivals, and how many angles were tried.
 
-    The maximum of h(c) = sqrt(sum of the k largest (V_i'c)^2) over unit c is max |V_S|_2: the supports to look at are the
-    k largest |V_i'c|, and there are O(n^2) of them as c turns. But h is a norm, so on an arc between c_1 and c_2 it is
-    below the linear function through its values there: arcs that cannot hold the maximum are dropped, the others are
-    halved. What that function overestimates falls with the square of the arc, so dozens of angles do, whatever n is.
+    The maximum of h(c) = sqrt(sum of the k largest (V_i'c)^2) over unit c is max |V_S|_2: the supports in question are
+    the k largest |V_i'c|, and there are O(n^2) of them as c turns. But h is a norm, so on an arc between c_1 and c_2
+    it is below the linear function through its values there: arcs that cannot hold the maximum are dropped, the
+    others halved. That function overestimates by the square of the arc, so dozens of angles do, whatever n is.
     """
     found: dict[bytes, tuple[float, Array]] = {}
 
