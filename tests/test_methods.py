@@ -499,6 +499,16 @@ def test_a_planted_support_is_proved_optimal():
     assert certainly_optimal(rspca.as_operator(Z), found.support)
 
 
+@pytest.mark.parametrize("method", ["greedy", "gpower-l1", "gpower-l0"])
+def test_a_start_that_does_not_vary_is_not_used(method):
+    Z = np.hstack([np.full((40, 1), 2.0), X])
+    expected, found = (run(method, prepare(Z), 2, 4, start=start) for start in (None, 0))
+    for one_way, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one_way.dense(), other.dense())
+    with pytest.raises(ValueError, match="start=31 must be between 0 and 30"):
+        run(method, prepare(Z), start=31)
+
+
 def test_greedy_and_its_test_refuse_what_is_too_large():
     large = rspca.as_operator(sp.csr_array((10**5, 10**5)))
     with pytest.raises(ValueError, match=r"greedy.*100 products.*100000 x 100000.*Lower k"):

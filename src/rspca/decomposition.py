@@ -20,7 +20,7 @@ from rspca.operators.sources import balanced
 from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sketch import Sketch, Whole
-from rspca.vectors import inclusion_probabilities, oriented, spread, top_k
+from rspca.vectors import first_largest, inclusion_probabilities, oriented, spread, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -100,6 +100,11 @@ def eligible_features(op: OperatorMixin) -> Array:
     """Return the features that vary: a constant column is never chosen."""
     norms = op.sq_norms
     return np.flatnonzero(norms > np.finfo(float).eps ** 2 * norms.max(initial=0.0))
+
+
+def longest_column(op: OperatorMixin) -> int:
+    """Return the feature of largest variance, the first of those that tie up to rounding."""
+    return first_largest(op.sq_norms, 1e3 * float(np.finfo(op.dtype).eps))
 
 
 def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:

@@ -11,13 +11,13 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_integer, check_real, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, largest_varying, one_after_another
+from rspca.decomposition import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.deflation import projection
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.wrappers import LowRank
-from rspca.vectors import first_largest, soft, spread
+from rspca.vectors import soft, spread
 
 
 class Penalty(NamedTuple):
@@ -58,7 +58,7 @@ def gpower_l1(
 
     rho in [0, 1) is searched by bisection for k non-zeros: the closest from above, of which the k largest are kept.
     With `rho` given, k is not used. normalization="svd" is the pattern filling of the original. The ascent starts
-    from the longest column, or from column `start`. deflation="own" is the original's, X - (Xz)z'.
+    from the longest column, or from column `start` while it varies. deflation="own" is the original's, X - (Xz)z'.
     """
     ks = check_sparsity(k, n_components, op.shape[1])
     find = _finder(L1, normalization, rho, start, tol, max_iter, op.shape[1])
@@ -105,10 +105,8 @@ def _finder(
 
     def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
         eligible = eligible_features(op)
-        solve = partial(
-            single_unit, op, penalty, start=longest(op) if start is None else start, eligible=eligible, tol=tol,
-            max_iter=max_iter, tell=tell,
-        )  # fmt: skip
+        first = start if start is not None and start in eligible else longest_column(op)
+        solve = partial(single_unit, op, penalty, start=first, eligible=eligible, tol=tol, max_iter=max_iter, tell=tell)
         if rho is not None:
             end = solve(rho)
             support = np.flatnonzero(end.x)
@@ -151,8 +149,3 @@ def single_unit(
 
 def _only(values: Array, eligible: Array) -> Array:
     return spread(values[eligible], eligible, len(values))
-
-
-def longest(op: OperatorMixin) -> int:
-    """Return the column of largest norm, the first of those that tie up to rounding."""
-    return first_largest(op.sq_norms, 1e3 * float(np.finfo(op.dtype).eps))

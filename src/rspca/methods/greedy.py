@@ -11,12 +11,11 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import TooLarge, check_integer, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, one_after_another
+from rspca.decomposition import Found, eligible_features, longest_column, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import first_largest
 
 MOST_READ = 10**11
 """Entries of X that k products may read: a feature more is a product more."""
@@ -45,8 +44,8 @@ def greedy(
     """Return supports grown one feature at a time: I <- I + argmax (x_i'u)^2, u the unit scores of the best on I.
 
     This is the approximate greedy path; (x_i'u)^2 is a lower bound on what feature i adds. It starts from the feature
-    of largest variance (the first, if all are equal), or from `start`. One product for each feature: more than
-    10^11 entries read are refused. Both normalizations agree. `rng` is not used. See also `certainly_optimal`.
+    of largest variance (the first, if all are equal), or from `start` while it varies. One product for each feature:
+    more than 10^11 entries read are refused. Both normalizations agree. `rng` is not used. See `certainly_optimal`.
     """
     ks = check_sparsity(k, n_components, op.shape[1])
     if start is not None:
@@ -65,7 +64,7 @@ def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: st
     n, eligible = op.shape[1], eligible_features(op)
     k = min(k, len(eligible))
     step = kept_rows(op, k) if k * n <= ROWS_KEPT else products(op)
-    chosen = [first_largest(op.sq_norms, 1e3 * float(np.finfo(op.dtype).eps)) if start is None else start]
+    chosen = [start if start is not None and start in eligible else longest_column(op)]
     outside = np.zeros(n, dtype=bool)
     outside[eligible] = True
     v = np.ones(1)
@@ -130,7 +129,7 @@ def certainly_optimal(op: OperatorMixin, support: Array, tol: float = 1e-9) -> b
         return False
     shares = (np.arange(PENALTIES) + 0.5) / PENALTIES
     bounds = [dual_bound(X, left[:, 0], len(support), low + share * (high - low)) for share in shares]
-    return min(*bounds, float("inf")) <= (1.0 + tol) * float(singular[0]) ** 2
+    return bool(min(bounds) <= (1.0 + tol) * singular[0] ** 2)
 
 
 def dual_bound(X: Array, u: Array, k: int, rho: float) -> float:

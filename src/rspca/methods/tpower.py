@@ -10,10 +10,10 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity, check_vector
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, largest_varying, one_after_another
+from rspca.decomposition import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.vectors import first_largest, spread
+from rspca.vectors import spread
 
 
 def tpower(
@@ -47,8 +47,7 @@ def tpower_component(
     """Return where the ascent ends; as A is positive semidefinite, x'Ax never decreases."""
     eligible, diagonal = eligible_features(op), op.sq_norms
     if start is None:
-        largest = first_largest(diagonal, 1e3 * float(np.finfo(op.dtype).eps))
-        start = spread(np.ones(1), np.array([largest]), len(diagonal))
+        start = spread(np.ones(1), np.array([longest_column(op)]), len(diagonal))
     x, value, enough = start / np.linalg.norm(start), -np.inf, tol * float(diagonal.max())
     for iteration in range(1, max_iter + 1):
         gradient = op.gram(x)
