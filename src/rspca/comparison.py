@@ -10,9 +10,9 @@ import numpy as np
 
 from rspca.checks import TooLarge, as_generator, check_choice, check_sparsity
 from rspca.components import Component, OnStep, Step
-from rspca.decomposition import refitted
 from rspca.methods import METHODS
 from rspca.operators.sources import as_operator, prepare
+from rspca.sequence import refitted
 from rspca.spectral import leading_pairs
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import TooLarge, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, eligible_features, one_after_another
 from rspca.vectors import l1_projection, top_k
 
 MOST_FEATURES = 500

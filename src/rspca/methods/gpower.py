@@ -11,12 +11,12 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_integer, check_real, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.deflation import projection
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.wrappers import LowRank
+from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.vectors import soft, spread
 
 

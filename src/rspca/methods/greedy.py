@@ -11,10 +11,10 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import TooLarge, check_integer, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, longest_column, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, eligible_features, longest_column, one_after_another
 from rspca.spectral import leading_pairs
 
 MOST_READ = 10**11

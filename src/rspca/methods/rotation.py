@@ -12,9 +12,9 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_choice, check_integer, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, all_at_once, eligible_features, largest_varying, numerical_rank
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, all_at_once, eligible_features, largest_varying, numerical_rank
 from rspca.spectral import leading_pairs
 
 LENGTHS = {"unit": 0.0, "sqrt": 0.5, "inverse": -0.5}

@@ -10,11 +10,11 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_real, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, largest_varying, one_after_another
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.relaxation import linearized
+from rspca.sequence import Found, eligible_features, largest_varying, one_after_another
 from rspca.spectral import leading_pairs
 from rspca.vectors import spread
 

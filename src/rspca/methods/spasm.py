@@ -11,9 +11,9 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, all_at_once, eligible_features, numerical_rank
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, all_at_once, eligible_features, numerical_rank
 from rspca.spectral import leading_pairs
 from rspca.vectors import soft, spread, top_k
 

@@ -10,9 +10,9 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity, check_vector
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.vectors import spread
 
 
