@@ -1,5 +1,7 @@
 """compare: every method on the same data at the same number of non-zeros."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,6 +77,61 @@ def test_the_printed_table_has_a_head_and_one_line_a_row(rows):
         assert cells[:3] == [row.method, row.normalization, str(row.nonzeros)]
         assert float(cells[3]) == pytest.approx(row.share, abs=5e-5)
     assert len({len(line) for line in [head, *lines]}) == 1
+
+
+def test_each_method_runs_once(monkeypatch):
+    calls = []
+
+    def counted(name, method):
+        return lambda *args, **options: (calls.append(name), method(*args, **options))[1]
+
+    for name, method in list(rspca.METHODS.items()):
+        monkeypatch.setitem(rspca.METHODS, name, counted(name, method))
+    rspca.compare(X, K)
+    assert sorted(calls) == sorted(rspca.METHODS)
+
+
+def test_a_method_that_refuses_the_size_is_skipped_with_its_reason():
+    wide = np.random.default_rng(0).standard_normal((5, 600))
+    rows = rspca.compare(wide, K, methods=["maxcomp", "dspca", "tpower"])
+    assert {row.method for row in rows} == {"maxcomp", "tpower"}
+    assert list(rows.skipped) == ["dspca"]
+    assert "600 features, at most 500" in rows.skipped["dspca"]
+    assert str(rows).splitlines()[-1] == f"dspca: skipped. {rows.skipped['dspca']}"
+    assert len(rspca.compare(wide, K, methods=["dspca"])) == 0
+
+
+def test_other_errors_are_not_swallowed():
+    with pytest.raises(ValueError, match="no variance"):
+        rspca.compare(np.ones((5, 4)), 2)
+
+
+def test_fewer_features_than_k_are_said():
+    A = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 2.5]])
+    rows = rspca.compare(rspca.GramOperator(A), 2, methods=["rspca", "tpower"])
+    assert {(row.method, row.nonzeros) for row in rows} == {("rspca", 2), ("tpower", 1)}
+
+
+def test_a_comparison_can_be_pickled():
+    rows = rspca.compare(X, K, methods=["maxcomp"])
+    again = pickle.loads(pickle.dumps(rows))
+    assert again == rows
+    assert again.skipped == rows.skipped == {}
+
+
+def test_a_comparison_can_be_drawn(rows):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from rspca.plotting import plot_comparison
+
+    ax = plot_comparison(rows)
+    methods = [label.get_text() for label in ax.get_xticklabels()]
+    assert sorted(methods) == sorted(rspca.METHODS.keys() - {"pca"})
+    naive, svd = ax.containers
+    share = {(row.method, row.normalization): row.share for row in rows}
+    np.testing.assert_allclose([bar.get_height() for bar in svd], [share[m, "svd"] for m in methods])
+    np.testing.assert_allclose([bar.get_height() for bar in naive], [share[m, "naive"] for m in methods])
+    assert plot_comparison(rows, ax) is ax
 
 
 def test_methods_can_be_chosen():

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 
+class TooLarge(ValueError):
+    """A method that refuses data of this size; `compare` reports it and goes on."""
+
+
 def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is one of the names in a table."""
     allowed = list(allowed)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rspca.checks import as_generator, check_choice, check_sparsity
-from rspca.components import OnStep, Step
+from rspca.checks import TooLarge, as_generator, check_choice, check_sparsity
+from rspca.components import Component, OnStep, Step
 from rspca.methods import METHODS
-from rspca.normalization import NORMALIZATIONS
 from rspca.operators.sources import as_operator, prepare
+from rspca.sequence import refitted
 from rspca.spectral import leading_pairs
 
 
@@ -34,15 +34,24 @@ class Compared(NamedTuple):
 class Comparison(tuple[Compared, ...]):
     """Rows of a comparison, best first; prints as a table."""
 
+    skipped: dict[str, str]
+    """Methods that refused data of this size, with their reasons."""
+
+    def __new__(cls, rows: Iterable[Compared] = (), skipped: dict[str, str] | None = None) -> Comparison:
+        """Return the rows, with the methods that have none."""
+        self = super().__new__(cls, rows)
+        self.skipped = dict(skipped or {})
+        return self
+
     def __str__(self) -> str:
-        """Return the rows as a table."""
+        """Return the rows as a table, and below it what was skipped."""
         head = f"{'method':<12}{'loadings':<10}{'non-zeros':>9}{'share':>10}{'overlap':>9}{'passes':>8}{'seconds':>9}"
         lines = [
             f"{r.method:<12}{r.normalization:<10}{r.nonzeros:>9}{r.share:>10.4f}{r.overlap:>9.2f}{r.passes:>8.1f}"
             f"{r.seconds:>9.3f}"
             for r in self
         ]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *lines, *(f"{name}: skipped. {reason}" for name, reason in self.skipped.items())])
 
 
 def compare(
@@ -55,9 +64,11 @@ def compare(
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Comparison:
-    """Return the first component of every method at exactly k non-zeros, naive and refitted, best first.
+    """Return the first component of every method at k non-zeros, naive and refitted, best first.
 
-    `pca` is listed once, dense, as the yardstick: its share is 1.
+    Each method runs once; its support is then refitted. A method that finds fewer than k features, because of ties or
+    because it leaves some at zero, says so in `nonzeros`. One that refuses data of this size is in `skipped`, with its
+    reason. `pca` is listed once, dense, as the yardstick: its share is 1.
 
     Examples
     --------
@@ -76,22 +87,28 @@ def compare(
     as_generator(random_state)
     op = prepare(given, center=center, scale=scale)
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
-    found = []
+    found, skipped = list[tuple[str, str, Component, float]](), dict[str, str]()
     started = time.perf_counter()
     for name in names:
-        for normalization in NORMALIZATIONS if name != "pca" else ("svd",):
-            before, began = op.passes, time.perf_counter()
-            one = METHODS[name](op, 1, k, normalization=normalization, rng=as_generator(random_state))[0]
-            row = (op.passes - before, time.perf_counter() - began)
-            found.append((name, normalization, one, *row))
+        began = time.perf_counter()
+        try:
+            one = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state))[0]
+        except TooLarge as reason:
+            skipped[name] = str(reason)
+            continue
+        for loadings in ("dense",) if name == "pca" else ("naive", "svd"):
+            one = refitted(op, one) if loadings == "svd" else one
+            found.append((name, loadings, one, time.perf_counter() - began))
             if on_step is not None:
-                on_step(Step(f"{name} {normalization}", 0, len(found), one.variance, None, began - started))
+                seconds = time.perf_counter() - started
+                on_step(Step(f"{name} {loadings}", 0, len(found), one.variance, None, seconds))
     found.sort(key=lambda row: -row[2].variance)
     best = next((row[2].support for row in found if row[0] != "pca"), np.arange(op.shape[1]))
-    return Comparison(
+    rows = (
         Compared(
-            name, normalization if name != "pca" else "dense", len(one.support), one.variance,
-            one.variance / largest, seconds, passes, len(np.intersect1d(one.support, best)) / len(one.support),
+            name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
+            len(np.intersect1d(one.support, best)) / len(one.support),
         )
-        for name, normalization, one, passes, seconds in found
+        for name, loadings, one, seconds in found
     )  # fmt: skip
+    return Comparison(rows, skipped)

@@ -1,25 +1,20 @@
-"""The algorithm: relax, round, normalize, polish; deflate; repeat."""
+"""The algorithm for one component: relax, round, polish, normalize."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from rspca.ascent import Tell, improve, relax
-from rspca.components import Component, OnStep, Step
-from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.sources import balanced
 from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
+from rspca.sequence import Found, eligible_features
 from rspca.sketch import Sketch, Whole
-from rspca.vectors import inclusion_probabilities, oriented, spread, top_k
+from rspca.vectors import inclusion_probabilities, spread, top_k
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -38,21 +33,6 @@ class Options(NamedTuple):
     polish: bool = True
     max_iter: int = 1000
     tol: float = 1e-7
-
-
-class Found(NamedTuple):
-    """One component before it is reported."""
-
-    support: Array
-    loadings: Array
-    n_iter: int = 1
-    converged: bool = True
-    relaxed_variance: float | None = None
-    inclusion_probability: Array | None = None
-    swap_optimal: bool | None = None
-
-
-Finder = Callable[[OperatorMixin, int, Tell], Found]
 
 
 def rspca_component(
@@ -94,12 +74,6 @@ def rspca_component(
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)
 
 
-def eligible_features(op: OperatorMixin) -> Array:
-    """Return the features that vary: a constant column is never chosen."""
-    norms = op.sq_norms
-    return np.flatnonzero(norms > np.finfo(float).eps ** 2 * norms.max(initial=0.0))
-
-
 def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
     """Return the k largest entries, which come first, and the POLISHED_DRAWS others that promise the most variance.
 
@@ -123,49 +97,3 @@ def completed(support: Array, relaxed: Climbed, eligible: Array) -> Array:
         return support
     spare = np.setdiff1d(eligible, used)
     return np.sort(np.concatenate([used, spare[top_k(np.abs(relaxed.gradient[spare]), len(support) - len(used))]]))
-
-
-def one_after_another(
-    find: Finder, op: OperatorMixin, ks: list[int], *, deflation: str, on_step: OnStep | None = None
-) -> list[Component]:
-    """Find a component, deflate, and go on with what is left, until there are enough or nothing is left."""
-    started, found = time.perf_counter(), list[Component]()
-    op, unit = balanced(op)
-    total = float(op.sq_norms.sum())
-    for number, k in enumerate(ks):
-        if op.sq_norms.sum() <= 64 * np.finfo(op.dtype).eps * total:
-            _report_rank(number, len(ks), deflation)
-            break
-
-        def tell(stage: str, iteration: int, variance: float, number: int = number) -> None:
-            if on_step is not None:
-                seconds = time.perf_counter() - started
-                on_step(Step(stage, number, iteration, unit**2 * variance, None, seconds))
-
-        before = op.passes
-        one = find(op, k, tell)
-        kept = one.loadings != 0.0
-        support, loadings = one.support[kept], oriented(one.loadings[kept])
-        scores = op.scores(support, loadings)
-        component = Component(
-            support=support, loadings=loadings, variance=unit**2 * (float(scores @ scores) - op.offset),
-            n_features=op.shape[1], n_iter=one.n_iter, converged=one.converged, passes=op.passes - before,
-            relaxed_variance=None if one.relaxed_variance is None else unit**2 * one.relaxed_variance,
-            inclusion_probability=one.inclusion_probability, swap_optimal=one.swap_optimal,
-        )  # fmt: skip
-        found.append(component)
-        tell("component", number, component.variance / unit**2)
-        if number + 1 < len(ks):
-            op = DEFLATIONS[deflation](op, component.dense(), scores, [c.dense() for c in found[:-1]])
-    return found
-
-
-def _report_rank(found: int, wanted: int, deflation: str) -> None:
-    if found == 0:
-        raise ValueError(
-            "X has no variance: every column is constant, or too small to be squared (then multiply X by a constant). "
-            "There is no component to find."
-        )
-    # Schur deflation lowers the rank by one each time; the others may need more components to exhaust it.
-    why = f"X has rank {found}" if deflation == "schur" else f"nothing is left of X after {found} component(s)"
-    warnings.warn(f"{why}, so only {found} of the {wanted} components asked for are there.", UserWarning, stacklevel=5)

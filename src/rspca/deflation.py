@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 
 from rspca.operators.gram import GramOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.wrappers import Deflated, Scaled, ScoreDeflated
+
+Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
+"""(op, unit vector, its scores, earlier vectors) -> what is left of op."""
 
 
 def projection(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
@@ -54,4 +59,9 @@ def hotelling(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) 
     return following if unit == 1.0 else Scaled(following, np.full(len(A), unit))
 
 
-DEFLATIONS = {"schur": schur, "projection": projection, "orthogonal": orthogonal, "hotelling": hotelling}
+DEFLATIONS: dict[str, Deflation] = {
+    "schur": schur,
+    "projection": projection,
+    "orthogonal": orthogonal,
+    "hotelling": hotelling,
+}

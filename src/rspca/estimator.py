@@ -42,7 +42,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     k : int or sequence of int, default=10
         Features per component. More than there are features: all of them, with a warning.
     method : str, default="rspca"
-        A key of ``rspca.METHODS``.
+        A key of ``rspca.METHODS``. Options from `solver` to `n_draws`, and `polish`, `max_iter` and `tol`, belong to
+        "rspca"; options of other methods are arguments of their functions in ``rspca.METHODS``.
     solver : {"linearized", "projected"}, default="linearized"
         Stage 1. "projected" is the paper's; its fixed point is not stationary for the relaxed problem.
     rounding : {"exact", "bernoulli"}, default="exact"
@@ -164,10 +165,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
         if not all(c.converged for c in found.components):
-            warnings.warn(
-                f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol. "
-                "What it reached was used all the same.", ConvergenceWarning, stacklevel=2,
-            )  # fmt: skip
+            why = (
+                f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol."
+                if self.method == "rspca"
+                else f"method={self.method!r} did not converge in its own number of iterations."
+            )
+            warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=2)
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)

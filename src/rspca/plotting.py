@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from rspca.comparison import compare
+from rspca.comparison import Comparison, compare
 
 _STYLES = {"rspca": ("C0", "o"), "maxcomp": ("C1", "s")}
 
@@ -28,5 +28,20 @@ def plot_shares(
         ax.plot(ks, shares, dashes, color=color, marker=marker, ms=4, label=f"{method}, {normalization}")
     ax.set(xlabel="non-zeros k", ylabel="share of ||X||$_2^2$", title=title)
     ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
+    """Draw the shares of a comparison as bars, naive beside refitted, best method first; return the Axes."""
+    ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
+    methods = list(dict.fromkeys(row.method for row in comparison if row.method != "pca"))
+    for offset, loadings, color in ((-0.2, "naive", "C1"), (0.2, "svd", "C0")):
+        share = {row.method: row.share for row in comparison if row.normalization == loadings}
+        ax.bar([i + offset for i in range(len(methods))], [share[m] for m in methods], 0.4, color=color, label=loadings)
+    ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
+    counts = sorted({row.nonzeros for row in comparison if row.method != "pca"})
+    ax.set(xlabel=f"{' or '.join(map(str, counts))} non-zeros", ylabel="share of ||X||$_2^2$")
+    ax.grid(axis="y", alpha=0.3)
     ax.legend(frameon=False)
     return ax

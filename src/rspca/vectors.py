@@ -26,6 +26,11 @@ def top_k(values: Array, k: int) -> Array:
     return np.sort(np.concatenate([above, ties]))
 
 
+def first_largest(values: Array, rounding: float = 1e-10) -> int:
+    """Return the index of the largest value; of those that tie up to rounding, the first."""
+    return int(np.argmax(values >= values.max() * (1.0 - rounding)))
+
+
 def spread(values: Array, support: Array, n: int) -> Array:
     """Return the vector of length n with these values on this support."""
     out = np.zeros(n)
@@ -35,10 +40,8 @@ def spread(values: Array, support: Array, n: int) -> Array:
 
 def oriented(x: Array) -> Array:
     """Return x or -x, so that the entry of largest magnitude (the first of them) is positive."""
-    size = np.abs(x)
     # Entries equal up to rounding count as tied: otherwise the sign of the whole vector would hang on the last bit.
-    first = int(np.argmax(size >= size.max() * (1.0 - 1e-10)))
-    return -x if x[first] < 0 else x
+    return -x if x[first_largest(np.abs(x))] < 0 else x
 
 
 def soft(c: Array, level: float) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, eligible_features, one_after_another
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
+from rspca.sequence import Found, eligible_features, one_after_another
 from rspca.spectral import leading_pairs
 from rspca.vectors import top_k
 

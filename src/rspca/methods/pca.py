@@ -8,8 +8,8 @@ import numpy as np
 
 from rspca.ascent import Tell
 from rspca.components import Component, OnStep
-from rspca.decomposition import Found, one_after_another
 from rspca.operators.protocol import OperatorMixin
+from rspca.sequence import Found, one_after_another
 from rspca.spectral import leading_pairs
 
 

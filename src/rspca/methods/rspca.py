@@ -9,8 +9,9 @@ import numpy as np
 
 from rspca.checks import check_sparsity
 from rspca.components import Component, OnStep
-from rspca.decomposition import Options, one_after_another, rspca_component
+from rspca.decomposition import Options, rspca_component
 from rspca.operators.protocol import OperatorMixin
+from rspca.sequence import one_after_another
 
 
 def rspca(

@@ -1,0 +1,151 @@
+"""GPower (Journée, Nesterov, Richtárik and Sepulchre 2010), single unit, with the l1 and with the l0 penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.ascent import Tell
+from rspca.checks import check_integer, check_real, check_sparsity
+from rspca.components import Component, OnStep
+from rspca.deflation import projection
+from rspca.methods.penalty import Solved, closest_from_above
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.operators.wrappers import LowRank
+from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
+from rspca.vectors import soft, spread
+
+
+class Penalty(NamedTuple):
+    """What tells the two apart: the level for a relative penalty, the shrunk products X'x, and the objective."""
+
+    level: Callable[[float, float], float]
+    shrink: Callable[[Array, float], Array]
+    value: Callable[[Array, float], float]
+
+
+L1 = Penalty(
+    level=lambda rho, longest: rho * longest,
+    shrink=soft,
+    value=lambda c, level: float(np.sum(np.maximum(np.abs(c) - level, 0.0) ** 2)),
+)
+L0 = Penalty(
+    level=lambda rho, longest: rho * longest**2,
+    shrink=lambda c, level: np.where(c**2 > level, c, 0.0),
+    value=lambda c, level: float(np.sum(np.maximum(c**2 - level, 0.0))),
+)
+
+
+def gpower_l1(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "own",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    rho: float | None = None,
+    start: int | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> list[Component]:
+    """Maximize sum_i max(|x_i'u| - g, 0)^2 over unit u, x_i the columns of X, g = rho max|x_i|; loadings soft(X'u, g).
+
+    rho in [0, 1) is searched by bisection for k non-zeros: the closest from above, of which the k largest are kept.
+    With `rho` given, k is not used. normalization="svd" is the pattern filling of the original. The ascent starts
+    from the longest column, or from column `start` while it varies. deflation="own" is the original's, X - (Xz)z'.
+    """
+    ks = check_sparsity(k, n_components, op.shape[1])
+    find = _finder(L1, normalization, rho, start, tol, max_iter, op.shape[1])
+    return one_after_another(find, op, ks, deflation=projection if deflation == "own" else deflation, on_step=on_step)
+
+
+def gpower_l0(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "own",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    rho: float | None = None,
+    start: int | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> list[Component]:
+    """Maximize sum_i max((x_i'u)^2 - g, 0) over unit u, g = rho max|x_i|^2; loadings X'u where (x_i'u)^2 > g.
+
+    As `gpower_l1`, but the original does not fill the pattern (normalization="naive"), and its deflation
+    takes away u (masked X'u)'.
+    """
+    ks = check_sparsity(k, n_components, op.shape[1])
+    find = _finder(L0, normalization, rho, start, tol, max_iter, op.shape[1])
+    return one_after_another(find, op, ks, deflation=masked if deflation == "own" else deflation, on_step=on_step)
+
+
+def masked(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
+    """X - u b', u the unit scores (at a fixed point the u of the ascent), b = X'u on the support of v: the l0 way."""
+    u = scores / np.linalg.norm(scores)
+    return LowRank(op, u, np.where(v != 0.0, op.rmatmat(u), 0.0))
+
+
+def _finder(
+    penalty: Penalty, normalization: str, rho: float | None, start: int | None, tol: float, max_iter: int, n: int
+) -> Callable[[OperatorMixin, int, Tell], Found]:
+    if rho is not None and check_real("rho", rho, 0.0) >= 1.0:
+        raise ValueError(f"rho={rho!r} must be below 1: from there on no column survives the penalty.")
+    if start is not None:
+        check_integer("start", start, 0, n - 1, " (a column of X)")
+
+    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
+        eligible = eligible_features(op)
+        first = start if start is not None and start in eligible else longest_column(op)
+        solve = partial(single_unit, op, penalty, start=first, eligible=eligible, tol=tol, max_iter=max_iter, tell=tell)
+        if rho is not None:
+            end = solve(rho)
+            support = np.flatnonzero(end.x)
+        else:
+            k = min(k, len(eligible))
+            end = solve(0.0) if k == len(eligible) else closest_from_above(solve, k, 0.0, 1.0)
+            support = largest_varying(end.x, k, eligible)
+        return Found(support, NORMALIZATIONS[normalization](op, support, end.x[support]), end.n_iter, end.converged)
+
+    return find
+
+
+def single_unit(
+    op: OperatorMixin, penalty: Penalty, rho: float, *, start: int, eligible: Array, tol: float, max_iter: int,
+    tell: Tell,
+) -> Solved:  # fmt: skip
+    """Climb from one column: z = shrunk X'u, u = Xz / |Xz|, until the objective gains less than tol, relatively.
+
+    u is never formed: X'u = X'Xz / |Xz|, one fused product. As in the original, u is updated once more before the
+    test ends the ascent.
+    """
+    lengths = np.sqrt(op.sq_norms)
+    level = penalty.level(rho, float(lengths.max()))
+    c, before = _only(op.gram_rows(np.array([start]))[0], eligible) / lengths[start], np.inf
+    for iteration in range(1, max_iter + 1):
+        value = penalty.value(c, level)
+        tell("gpower", iteration, value)
+        if value == 0.0:
+            return Solved(np.zeros(len(c)), iteration, True)
+        z = penalty.shrink(c, level)
+        product = op.gram(z)
+        c = _only(product, eligible) / np.sqrt(z @ product)
+        converged = iteration > 2 and value - before < tol * before
+        if converged:
+            break
+        before = value
+    z = penalty.shrink(c, level)
+    return Solved(z / (np.linalg.norm(z) or 1.0), iteration, converged)
+
+
+def _only(values: Array, eligible: Array) -> Array:
+    return spread(values[eligible], eligible, len(values))

@@ -1,0 +1,163 @@
+"""PathSPCA (d'Aspremont, Bach and El Ghaoui 2008): add the feature that promises most, and a test of optimality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rspca.ascent import Tell
+from rspca.checks import TooLarge, check_integer, check_sparsity
+from rspca.components import Component, OnStep
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.matrix import DenseOperator
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, eligible_features, longest_column, one_after_another
+from rspca.spectral import leading_pairs
+
+MOST_READ = 10**11
+"""Entries of X that k products may read: a feature more is a product more."""
+ROWS_KEPT = 2**25
+"""Entries of the k rows of X'X up to which they are kept."""
+MOST_CERTIFIED = 1000
+"""Samples or features, whichever are fewer, up to which the test of optimality is made: it is dense."""
+PENALTIES = 32
+"""Values of rho at which the bound is evaluated."""
+
+Step = Callable[[list[int], Array], tuple[Array, Array]]
+"""(features so far, guess) -> leading eigenvector v of A[I, I], and A[:, I] v."""
+
+
+def greedy(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "schur",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    start: int | None = None,
+) -> list[Component]:
+    """Return supports grown one feature at a time: I <- I + argmax (x_i'u)^2, u the unit scores of the best on I.
+
+    This is the approximate greedy path; (x_i'u)^2 is a lower bound on what feature i adds. It starts from the feature
+    of largest variance (the first, if all are equal), or from `start` while it varies. One product for each feature:
+    more than 10^11 entries read are refused. Both normalizations agree. `rng` is not used. See `certainly_optimal`.
+    """
+    ks = check_sparsity(k, n_components, op.shape[1])
+    if start is not None:
+        check_integer("start", start, 0, op.shape[1] - 1, " (a column of X)")
+    if sum(ks) * op.shape[0] * op.shape[1] > MOST_READ:
+        raise TooLarge(
+            f"method='greedy' multiplies by X once for each feature it takes: {sum(ks)} products with a matrix of "
+            f"{op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower k, or choose another method."
+        )
+    find = partial(greedy_component, normalization=normalization, start=start)
+    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+
+
+def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, start: int | None) -> Found:
+    """Return the support of k features on the greedy path."""
+    n, eligible = op.shape[1], eligible_features(op)
+    k = min(k, len(eligible))
+    step = kept_rows(op, k) if k * n <= ROWS_KEPT else products(op)
+    chosen = [start if start is not None and start in eligible else longest_column(op)]
+    outside = np.zeros(n, dtype=bool)
+    outside[eligible] = True
+    v = np.ones(1)
+    while True:
+        v, gradient = step(chosen, v)
+        tell("greedy", len(chosen), float(v @ gradient[chosen]))
+        if len(chosen) == k:
+            break
+        outside[chosen[-1]] = False
+        joining = int(np.argmax(np.where(outside, np.abs(gradient), -1.0)))
+        chosen.append(joining)
+        v = np.append(v, gradient[joining] / float(v @ gradient[chosen[:-1]]))  # one power step as the next guess
+    order = np.argsort(chosen)
+    support = np.array(chosen)[order]
+    return Found(support, NORMALIZATIONS[normalization](op, support, v[order]), len(chosen))
+
+
+def kept_rows(op: OperatorMixin, k: int) -> Step:
+    """Return a step that keeps A[I, :]: one product for the feature that joined, the rest in memory."""
+    rows, filled = np.empty((k, op.shape[1])), 0
+
+    def step(chosen: list[int], guess: Array) -> tuple[Array, Array]:
+        nonlocal filled
+        rows[filled : len(chosen)] = op.gram_rows(np.array(chosen[filled:]))
+        filled = len(chosen)
+        inside = rows[:filled, chosen]
+        # The leading eigenvector of the positive semidefinite A[I, I] is that of its square.
+        v = leading_pairs(DenseOperator((inside + inside.T) / 2.0), 1, guess).vectors[:, 0]
+        return v, v @ rows[:filled]
+
+    return step
+
+
+def products(op: OperatorMixin) -> Step:
+    """Return a step that keeps nothing: products with the chosen columns, then one with all."""
+
+    def step(chosen: list[int], guess: Array) -> tuple[Array, Array]:
+        support = np.array(chosen)
+        part = op.restrict(support)
+        v = leading_pairs(part, 1, guess).vectors[:, 0]
+        return v, op.gradient(part, support, v)
+
+    return step
+
+
+def certainly_optimal(op: OperatorMixin, support: Array, tol: float = 1e-9) -> bool:
+    """Return True only if no support of the same size has more variance, by more than tol, relatively.
+
+    False says nothing. The test succeeds where the support stands out: on data with planted features, or large k.
+    """
+    if min(op.shape) > MOST_CERTIFIED:
+        raise TooLarge(
+            f"The test of optimality is dense: {min(op.shape)} samples or features are more than {MOST_CERTIFIED}."
+        )
+    X = _factor(op)
+    left, singular, _ = np.linalg.svd(X[:, support], full_matrices=False)
+    squares = (X.T @ left[:, 0]) ** 2
+    inside = np.zeros(len(squares), dtype=bool)
+    inside[support] = True
+    low, high = float(squares[~inside].max(initial=0.0)), float(squares[inside].min())
+    if low >= high and not inside.all():
+        return False
+    shares = (np.arange(PENALTIES) + 0.5) / PENALTIES
+    bounds = [dual_bound(X, left[:, 0], len(support), low + share * (high - low)) for share in shares]
+    return bool(min(bounds) <= (1.0 + tol) * singular[0] ** 2)
+
+
+def dual_bound(X: Array, u: Array, k: int, rho: float) -> float:
+    """Return an upper bound on the variance of every k features of X; tight if u is the scores of the best k.
+
+    Proof. Let B_i = x_i x_i' - rho I, and Y_i = B_i q q'B_i / q'B_i q for any q with q'B_i q > 0. Then Y_i >= 0, and
+    Y_i >= B_i, because B_i has one positive eigenvalue and B_i - Y_i, which vanishes at q, has none. So for |S| = k and
+    |w| = 1: sum_S (x_i'w)^2 = k rho + sum_S w'B_i w <= k rho + sum_S w'Y_i w <= k rho + l_1(sum of all Y_i).
+    (Y_i = 0 where |x_i|^2 <= rho: there B_i <= 0.) The q of d'Aspremont, Bach and El Ghaoui make u an eigenvector.
+    """
+    inner, lengths = X.T @ u, np.einsum("ij,ij->j", X, X)
+    taken = inner**2 > rho
+    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # there q would be u alone: q = x_i instead
+    rest = ~taken & ~near & (lengths > rho)
+    vectors = [
+        (X[:, taken] * inner[taken] - rho * u[:, None]) / np.sqrt(inner[taken] ** 2 - rho),  # q = u
+        X[:, near] * np.sqrt(1.0 - rho / lengths[near]),
+        (X[:, rest] - np.outer(u, inner[rest]))
+        * np.sqrt(rho * (lengths[rest] - rho) / (rho - inner[rest] ** 2) / (lengths[rest] - inner[rest] ** 2)),
+    ]
+    Y = np.hstack(vectors)
+    return k * rho + float(np.linalg.norm(Y, 2)) ** 2
+
+
+def _factor(op: OperatorMixin) -> Array:
+    """Return a dense X with the X'X of op, of at most as many rows as columns."""
+    m, n = op.shape
+    if m <= n:
+        return np.asarray(op.columns(np.arange(n)), dtype=np.float64)
+    values, vectors = np.linalg.eigh(op.gram_block(np.arange(n)))
+    return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T

@@ -1,0 +1,72 @@
+"""SCoTLASS (Jolliffe, Trendafilov and Uddin 2003): most variance under a bound t on the sum of the |loadings|."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rspca.ascent import Tell
+from rspca.checks import check_real, check_sparsity
+from rspca.components import Component, OnStep
+from rspca.methods.penalty import Solved, closest_from_above
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import OperatorMixin
+from rspca.relaxation import linearized
+from rspca.sequence import Found, eligible_features, largest_varying, one_after_another
+from rspca.spectral import leading_pairs
+from rspca.vectors import spread
+
+ROUNDING = 1e-12
+"""Loadings below this share of the largest are zeros that rounding left over."""
+
+
+def scotlass(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "schur",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    t: float | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> list[Component]:
+    """Return stationary points of max x'Ax subject to |x|_2 <= 1, |x|_1 <= t, reached from the leading component.
+
+    t in [1, sqrt(n)] is searched by bisection for k non-zeros: the closest from above, of which the k largest are
+    kept. With `t` given, k is not used. The ascent is that of stage 1 of rspca, with sqrt(k) = t; its first component
+    is that of SPC in the R package PMA with sumabsv = t. Components are kept apart by `deflation`, not by the
+    orthogonality of the original, which destroys zeros. `rng` is not used.
+    """
+    ks = check_sparsity(k, n_components, op.shape[1])
+    if t is not None:
+        check_real("t", t, 1.0)
+    find = partial(scotlass_component, normalization=normalization, t=t, tol=tol, max_iter=max_iter)
+    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+
+
+def scotlass_component(
+    op: OperatorMixin, k: int, tell: Tell, *, normalization: str, t: float | None, tol: float, max_iter: int
+) -> Found:
+    """Return one component; the bound only serves to choose features, so the support is all that bisection changes."""
+    eligible, n = eligible_features(op), op.shape[1]
+    leading = leading_pairs(op, 1, tol=1e-9).vectors[:, 0]
+
+    def solve(bound: float) -> Solved:
+        end = linearized(op, bound**2, leading, max_iter=max_iter, tol=tol, on_iteration=partial(tell, "scotlass"))
+        size = np.abs(end.x)
+        kept = eligible[size[eligible] > ROUNDING * size.max()]
+        return Solved(spread(end.x[kept], kept, n), end.n_iter, end.converged)
+
+    if t is not None:
+        end = solve(t)
+        support = np.flatnonzero(end.x)
+    else:
+        k = min(k, len(eligible))
+        end = solve(np.sqrt(n)) if k == len(eligible) else closest_from_above(solve, k, np.sqrt(n), 1.0)
+        support = largest_varying(end.x, k, eligible)
+    return Found(support, NORMALIZATIONS[normalization](op, support, end.x[support]), end.n_iter, end.converged)

@@ -1,0 +1,78 @@
+"""Spasm (Sjöstrand, Clemmensen, Larsen, Einarsson and Ersbøll 2018), soft-threshold mode: SPCA for a large ridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rspca.ascent import Tell
+from rspca.checks import check_sparsity
+from rspca.components import Component, OnStep
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import Array, OperatorMixin
+from rspca.sequence import Found, all_at_once, eligible_features, numerical_rank
+from rspca.spectral import leading_pairs
+from rspca.vectors import soft, spread, top_k
+
+
+def spasm(
+    op: OperatorMixin,
+    n_components: int,
+    k: Any,
+    *,
+    normalization: str = "svd",
+    deflation: str = "schur",
+    rng: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    strict: bool = False,
+    tol: float = 1e-9,
+    max_iter: int = 300,
+) -> list[Component]:
+    """Return what ``spca(X, [], n_components, inf, -k)`` of the Matlab toolbox does, or its support refitted ("svd").
+
+    The problem is that of Zou, Hastie and Tibshirani (2006) as the ridge grows: b_j = soft(A a_j), with auxiliary
+    vectors a_j that are orthogonal to each other. X is not deflated, so `deflation` is not used, nor is `rng`.
+    Ties at the threshold leave fewer than k features. `strict` repeats what the toolbox does for k = n: it adds
+    k to all magnitudes instead of thresholding at zero.
+    """
+    find = partial(spasm_components, normalization=normalization, strict=strict, tol=tol, max_iter=max_iter)
+    return all_at_once(find, op, check_sparsity(k, n_components, op.shape[1]), on_step=on_step)
+
+
+def spasm_components(
+    op: OperatorMixin, ks: list[int], tell: Tell, *, normalization: str, strict: bool, tol: float, max_iter: int
+) -> Iterator[Found]:
+    """Yield the components one by one; each starts from a right singular vector of X itself."""
+    eligible = eligible_features(op)
+    starts = leading_pairs(op, len(ks), tol=1e-9)
+    auxiliaries = np.empty((op.shape[1], 0))
+    for k, a in zip(ks[: numerical_rank(starts.values, op)], starts.vectors.T, strict=False):
+        b, converged, iteration = np.zeros(len(a)), False, 0
+        while not converged and iteration < max_iter:
+            iteration += 1
+            before, b = b, sparse_step(op.gram(a), k, eligible, strict=strict)
+            converged = float(np.sum((before - b) ** 2)) < tol
+            image = op.gram(b)
+            tell("spasm", iteration, float(b @ image))
+            a = image - auxiliaries @ (auxiliaries.T @ image)
+            a = a / np.linalg.norm(a)
+        auxiliaries = np.column_stack([auxiliaries, a])
+        support = np.flatnonzero(b)
+        yield Found(support, NORMALIZATIONS[normalization](op, support, b[support]), iteration, converged)
+
+
+def sparse_step(c: Array, k: int, eligible: Array, *, strict: bool) -> Array:
+    """Return c, soft-thresholded at its (k + 1)-th largest magnitude and scaled to unit length."""
+    size = np.abs(c[eligible])
+    if k < len(eligible):
+        level = float(np.partition(size, len(size) - k - 1)[len(size) - k - 1])
+    else:
+        level = -float(k) if strict and k == len(c) else 0.0
+    b = spread(soft(c[eligible], level), eligible, len(c))
+    if not b.any():  # all of the largest tie, and the toolbox returns zero: we keep the first k of them
+        kept = eligible[top_k(size, k)]
+        b = spread(c[kept], kept, len(c))
+    return np.asarray(b / np.linalg.norm(b))
