@@ -240,6 +240,13 @@ class SparseOperator(_InMemory):
         self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
         return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
 
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) X' in float64, by a sparse product."""
+        self._meter.add(self._share)
+        X = self.X.astype(np.float64)
+        scaled = X if weights is None else X.multiply(weights[None, :]).tocsr()
+        return np.asarray((scaled @ X.T).toarray())
+
     def restrict(self, support: Array) -> SparseOperator:
         """Return the operator of X[:, support], still sparse."""
         return SparseOperator(self.X[:, support], meter=self._meter, share=self._part(support))

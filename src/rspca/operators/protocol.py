@@ -117,6 +117,20 @@ class OperatorMixin:
         """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
         return _as_float64(self.rmatmat(self.columns(support))).T
 
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) X' in float64, m x m; weights are not negative."""
+        out = np.zeros((self.shape[0], self.shape[0]))
+        for part in chunks(self.shape[1], self.shape[0] * 8, 4 * BLOCK_BYTES):
+            block = _as_float64(self.columns(np.arange(part.start, part.stop)))
+            if weights is not None:
+                block = block * np.sqrt(weights[part])
+            out += block @ block.T
+        return out
+
+    def rounding(self) -> Array:
+        """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""
+        return float(np.finfo(self.dtype).eps) * np.sqrt(self.sq_norms)
+
     def variances(self, V: Array) -> Array:
         """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
         rows = np.flatnonzero(V.any(axis=1))

@@ -77,6 +77,17 @@ class Centered(Wrapper):
             norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.mean[doubtful])
         return norms
 
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X W X' about the mean: three terms of rank one less."""
+        weighted = self.mean if weights is None else weights * self.mean
+        along = np.asarray(self.inner.matmat(weighted), dtype=np.float64)
+        return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.mean)
+
+    def rounding(self) -> Array:
+        """Errors of the data and of subtracting the mean."""
+        eps = float(np.finfo(self.dtype).eps)
+        return self.inner.rounding() + eps * (np.sqrt(self.sq_norms) + np.sqrt(self.shape[0]) * np.abs(self.mean))
+
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means alike."""
         return Centered(self.inner.restrict(support), self.mean[support])
@@ -139,6 +150,14 @@ class Scaled(Wrapper):
         if shift is None:
             return (self.weights * np.sqrt(self.inner.sq_norms)) ** 2
         return super().column_sq_norms(shift)
+
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X S W S X'."""
+        return self.inner.samples_gram(self.weights**2 if weights is None else weights * self.weights**2)
+
+    def rounding(self) -> Array:
+        """Errors of the data, scaled."""
+        return self.weights * self.inner.rounding()
 
     def restrict(self, support: Array) -> Scaled:
         """Restrict data and weights alike."""
@@ -262,6 +281,16 @@ class ScoreDeflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         return _without_rounding(norms - self.loadings**2, norms, self.dtype)
+
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """(I - u u') X W X' (I - u u')."""
+        gram = self.inner.samples_gram(weights)
+        along = gram @ self.u
+        return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
+
+    def rounding(self) -> Array:
+        """Errors of the data and of what is taken off."""
+        return self.inner.rounding() + float(np.finfo(self.dtype).eps) * np.abs(self.loadings)
 
     def restrict(self, support: Array) -> LowRank:
         """X_S - u (X'u)_S' as a rank-one change of the restricted data."""

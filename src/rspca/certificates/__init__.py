@@ -1,0 +1,1 @@
+"""Proven upper bounds on the variance that any k features can have."""

@@ -1,0 +1,26 @@
+"""numba where it is installed (extra `fast`), plain NumPy where not: the same source, the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+try:
+    import numba
+
+    ENGINE = "numba"
+except ImportError:
+    ENGINE = "numpy"
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function of arrays and numbers, if that is possible here; keep what was compiled for the next run."""
+    if ENGINE == "numpy":
+        return function
+    try:
+        made: Function = numba.njit(function, cache=True)
+    except RuntimeError:  # nowhere to keep it
+        made = numba.njit(function)
+    return made

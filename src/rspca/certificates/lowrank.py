@@ -1,0 +1,86 @@
+"""The best k features of a matrix of rank d: cones of directions, bounded by their corners and split where it pays."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates.bounds import Spectrum, top_sum
+from rspca.vectors import top_k
+
+Array = NDArray[Any]
+
+
+class Cones(NamedTuple):
+    """A bound on Z(GG'), the largest value met, the support that has it, and the number of directions tried."""
+
+    upper: float
+    lower: float
+    support: Array
+    directions: int
+
+
+def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+    """Bound by t + Z(GG') with t the eigenvalue after the first `rank`, and G = V diag(sqrt(l - t)).
+
+    A <= t I + GG', eigenvalue by eigenvalue, and Z only grows with A.
+    """
+    values = pairs.values[: rank + 1]
+    shift = float(values[rank]) if len(values) > rank else pairs.rest
+    shift = max(shift, pairs.rest)
+    G = pairs.vectors[:, :rank] * np.sqrt(np.maximum(pairs.values[:rank] - shift, 0.0))
+    found = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time)
+    return found._replace(upper=shift + found.upper)
+
+
+def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+    """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
+
+    h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum c_j u_j
+    has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The orthants
+    cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops when the
+    bound, with `slack` on both sides, is within tol of the best value met.
+    """
+    d = G.shape[1]
+    best, support, tried = 0.0, np.arange(k), 0
+
+    def height(u: Array) -> float:
+        nonlocal best, support, tried
+        tried += 1
+        squares = (G @ u) ** 2
+        value = float(top_sum(squares, k))
+        if value > best:
+            best, support = value, top_k(squares, k)
+        return float(np.sqrt(value))
+
+    def bounded(corners: Array, heights: Array) -> float:
+        M = corners @ corners.T
+        value = float(heights @ np.linalg.solve(M, heights))
+        return max(value, float(heights.max()) ** 2)
+
+    numbers = itertools.count()
+    heap: list[tuple[float, int, Array, Array]] = []
+    axes = np.array([height(u) for u in np.eye(d)])
+    for signs in itertools.product((1.0, -1.0), repeat=d - 1):
+        corners = np.diag(np.array([1.0, *signs]))
+        heapq.heappush(heap, (-bounded(corners, axes), next(numbers), corners, axes))
+    while not out_of_time():
+        if slack - heap[0][0] <= (1.0 + tol) * (slack + best):
+            break
+        _, _, corners, heights = heapq.heappop(heap)
+        products = corners @ corners.T
+        np.fill_diagonal(products, 1.0)
+        i, j = np.unravel_index(int(np.argmin(products)), products.shape)
+        middle = corners[i] + corners[j]
+        middle /= np.linalg.norm(middle)
+        at_middle = height(middle)
+        for replaced in (i, j):
+            child, child_heights = corners.copy(), heights.copy()
+            child[replaced], child_heights[replaced] = middle, at_middle
+            heapq.heappush(heap, (-bounded(child, child_heights), next(numbers), child, child_heights))
+    return Cones(-heap[0][0] * (1.0 + 1e-12), best, support, tried)

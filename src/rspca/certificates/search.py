@@ -1,0 +1,111 @@
+"""Exact search: branch and bound over supports, best bound first, that can be stopped at any time."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates.bounds import remainder, spectral_fill, spectrum
+from rspca.certificates.nodes import examine
+
+Array = NDArray[Any]
+
+WORTH_TRYING = 1.5
+"""Multiple of the least gap at the root up to which a part of A is used at the nodes."""
+COLLINEAR = 1e-12
+"""1 - cos^2 of the angle below which two features count as the same direction."""
+
+
+class Searched(NamedTuple):
+    """The best support found, its variance, a bound on all others, and the number of nodes examined."""
+
+    support: Array
+    lower: float
+    upper: float
+    nodes: int
+
+
+def search(
+    A: Array, k: int, support: Array, parts: list[Array], *, tol: float, out_of_time: Callable[[], bool]
+) -> Searched:
+    """Return the best support of k features, from a good one to begin with, and a bound on every other.
+
+    A node is a set F that is in the support and a set C from which the rest comes. Its children take or leave the
+    feature that leads in the node's eigenvector. A node whose bound is below (1 + tol) times the best known variance
+    is closed. `parts` are matrices S for `examine`; A itself is always one of them. The bound that is returned covers
+    the nodes that are still open, so a search that is stopped has a valid one.
+    """
+    n = len(A)
+    stacked = promising_parts(A, k, [*parts, A], variance_of(A, support))
+    lower = variance_of(A, support)
+    dominated = dominance(A)
+    upper_closed = lower
+    numbers, nodes = itertools.count(), 0
+    heap: list[tuple[float, int, Array, Array]] = []
+
+    def enter(fixed: Array, free: Array, bound: float) -> None:
+        """Examine a node and put it on the heap, unless it is closed at once."""
+        nonlocal lower, support, upper_closed, nodes
+        nodes += 1
+        picks = k - len(fixed)
+        if picks == 0 or len(free) <= picks:
+            leaf = np.sort(np.concatenate([fixed, free[:picks]]))
+            value = variance_of(A, leaf)
+            if value > lower:
+                lower, support = value, leaf
+            return
+        least = (1.0 + tol) * lower
+        found, free, ranking = examine(A, stacked, fixed, free, k, least)
+        bound = min(bound, found)
+        if len(free) >= picks:
+            tried = np.sort(np.concatenate([fixed, free[np.argsort(-ranking[len(fixed) :], kind="stable")[:picks]]]))
+            value = variance_of(A, tried)
+            if value > lower:
+                lower, support = value, tried
+        if bound < least or len(free) < picks:
+            upper_closed = max(upper_closed, min(bound, least))
+            return
+        free = free[np.argsort(-ranking[len(fixed) :], kind="stable")]
+        heapq.heappush(heap, (-bound, next(numbers), fixed, free))
+
+    enter(np.empty(0, dtype=np.intp), np.arange(n), np.inf)
+    while heap and not out_of_time():
+        if -heap[0][0] < (1.0 + tol) * lower:
+            break
+        negative, _, fixed, free = heapq.heappop(heap)
+        first = free[0]
+        enter(np.append(fixed, first), free[1:], -negative)
+        enter(fixed, free[1:][~dominated[first, free[1:]]], -negative)
+    upper = max(upper_closed, lower, *(-node[0] for node in heap)) if heap else max(upper_closed, lower)
+    return Searched(support, lower, upper, nodes)
+
+
+def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
+    """Return the parts whose bound at the root is not much worse than the best: each costs a decomposition a node."""
+    bounds = np.array([spectral_fill(spectrum(S), k) + remainder(A - S, k) for S in parts])
+    order = np.argsort(bounds, kind="stable")
+    kept = [i for i in order if bounds[i] - lower <= WORTH_TRYING * (bounds[order[0]] - lower)]
+    return np.stack([parts[i] for i in kept])
+
+
+def variance_of(A: Array, support: Array) -> float:
+    """Return l_1(A_SS)."""
+    return float(np.linalg.eigvalsh(A[np.ix_(support, support)])[-1])
+
+
+def dominance(A: Array) -> Array:
+    """Return D with D[j, i]: feature i is a multiple of j, and no longer, so no support needs i that lacks j.
+
+    Exchanging i for j then multiplies a row and a column of A_SS by a factor of at least one in magnitude, and the
+    variance that is reached with i is reached with j too. Of equals, the first dominates.
+    """
+    d = np.diagonal(A)
+    along = A**2 >= (1.0 - COLLINEAR) * np.outer(d, d)
+    earlier = np.arange(len(A))[:, None] < np.arange(len(A))
+    longer = (d[:, None] > d) | ((d[:, None] == d) & earlier)
+    return np.asarray(along & longer & (d[:, None] > 0.0))
