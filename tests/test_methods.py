@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rspca
-from rspca.methods.dspca import semidefinite
+from rspca.certificates.duals import scores_dual
+from rspca.certificates.semidefinite import semidefinite
 from rspca.methods.gpower import masked
-from rspca.methods.greedy import certainly_optimal, dual_bound
+from rspca.methods.greedy import certainly_optimal
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.methods.rotation import varimax
 from rspca.methods.spannogram import best_supports
@@ -486,7 +487,7 @@ def test_only_optimal_supports_are_declared_optimal(seed):
 def test_the_dual_bound_holds_for_any_direction_and_penalty(seed, share):
     Z, k, rng = small_problem(seed)
     u = rng.standard_normal(len(Z))
-    bound = dual_bound(Z, u / np.linalg.norm(u), k, share * (Z**2).sum(axis=0).max())
+    bound = scores_dual(rspca.as_operator(Z), u / np.linalg.norm(u), k, share * (Z**2).sum(axis=0).max())
     assert bound >= brute_force(Z.T @ Z, k) * (1.0 - 1e-9)
 
 

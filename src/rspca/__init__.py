@@ -18,6 +18,8 @@ _HOMES = {
     "OperatorMixin": "rspca.operators",
     "METHODS": "rspca.methods",
     "compare": "rspca.comparison",
+    "certify": "rspca.certificates.certify",
+    "Certificate": "rspca.certificates.certificate",
     "load": "rspca.models",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
+from rspca.atomic import written_atomically
 from rspca.estimator import SparsePCA
 
 FORMAT = 1
@@ -120,26 +120,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _umask() -> int:
-    """Return the permissions that the user takes away from new files."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
 def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(_META, json.dumps(meta))
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-            os.fchmod(file.fileno(), 0o666 & ~_umask())  # mkstemp makes private files; a model is an ordinary one
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with written_atomically(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_META, json.dumps(meta))
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)

@@ -41,9 +41,9 @@ def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_t
 def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> Cones:
     """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
 
-    h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum c_j u_j
-    has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The orthants
-    cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops when the
+    h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum of
+    c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The
+    orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops when the
     bound, with `slack` on both sides, is within tol of the best value met.
     """
     d = G.shape[1]

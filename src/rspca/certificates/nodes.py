@@ -139,7 +139,9 @@ def _fill(values: Array, shares: Array) -> float:
 
 
 @compiled
-def _spectral(values: Array, weights: Array, constant: float, fixed: int, picks: int, least: float, alive: Array) -> float:
+def _spectral(
+    values: Array, weights: Array, constant: float, fixed: int, picks: int, least: float, alive: Array
+) -> float:
     """Bound by the spectral fill with F in every share, plus a constant; drop what cannot reach `least`.
 
     weights[j, l] = v_jl^2. With j in S, the share of l is at most that of F, of j, and of the best picks - 1 others.

@@ -44,13 +44,12 @@ def search(
     stacked = promising_parts(A, k, [*parts, A], variance_of(A, support))
     lower = variance_of(A, support)
     dominated = dominance(A)
-    upper_closed = lower
     numbers, nodes = itertools.count(), 0
     heap: list[tuple[float, int, Array, Array]] = []
 
     def enter(fixed: Array, free: Array, bound: float) -> None:
         """Examine a node and put it on the heap, unless it is closed at once."""
-        nonlocal lower, support, upper_closed, nodes
+        nonlocal lower, support, nodes
         nodes += 1
         picks = k - len(fixed)
         if picks == 0 or len(free) <= picks:
@@ -68,7 +67,6 @@ def search(
             if value > lower:
                 lower, support = value, tried
         if bound < least or len(free) < picks:
-            upper_closed = max(upper_closed, min(bound, least))
             return
         free = free[np.argsort(-ranking[len(fixed) :], kind="stable")]
         heapq.heappush(heap, (-bound, next(numbers), fixed, free))
@@ -81,7 +79,8 @@ def search(
         first = free[0]
         enter(np.append(fixed, first), free[1:], -negative)
         enter(fixed, free[1:][~dominated[first, free[1:]]], -negative)
-    upper = max(upper_closed, lower, *(-node[0] for node in heap)) if heap else max(upper_closed, lower)
+    # what was closed, and every feature that was left out of a node, could reach less than (1 + tol) times the best
+    upper = max([(1.0 + tol) * lower, *(-node[0] for node in heap)])
     return Searched(support, lower, upper, nodes)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rspca.ascent import Tell
+from rspca.certificates.duals import scores_dual, separating_penalties
 from rspca.checks import TooLarge, check_integer, check_sparsity
 from rspca.components import Component, OnStep
 from rspca.normalization import NORMALIZATIONS
@@ -121,37 +122,10 @@ def certainly_optimal(op: OperatorMixin, support: Array, tol: float = 1e-9) -> b
         )
     X = _factor(op)
     left, singular, _ = np.linalg.svd(X[:, support], full_matrices=False)
-    squares = (X.T @ left[:, 0]) ** 2
-    inside = np.zeros(len(squares), dtype=bool)
-    inside[support] = True
-    low, high = float(squares[~inside].max(initial=0.0)), float(squares[inside].min())
-    if low >= high and not inside.all():
-        return False
-    shares = (np.arange(PENALTIES) + 0.5) / PENALTIES
-    bounds = [dual_bound(X, left[:, 0], len(support), low + share * (high - low)) for share in shares]
-    return bool(min(bounds) <= (1.0 + tol) * singular[0] ** 2)
-
-
-def dual_bound(X: Array, u: Array, k: int, rho: float) -> float:
-    """Return an upper bound on the variance of every k features of X; tight if u is the scores of the best k.
-
-    Proof. Let B_i = x_i x_i' - rho I, and Y_i = B_i q q'B_i / q'B_i q for any q with q'B_i q > 0. Then Y_i >= 0, and
-    Y_i >= B_i, because B_i has one positive eigenvalue and B_i - Y_i, which vanishes at q, has none. So for |S| = k and
-    |w| = 1: sum_S (x_i'w)^2 = k rho + sum_S w'B_i w <= k rho + sum_S w'Y_i w <= k rho + l_1(sum of all Y_i).
-    (Y_i = 0 where |x_i|^2 <= rho: there B_i <= 0.) The q of d'Aspremont, Bach and El Ghaoui make u an eigenvector.
-    """
-    inner, lengths = X.T @ u, np.einsum("ij,ij->j", X, X)
-    taken = inner**2 > rho
-    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # there q would be u alone: q = x_i instead
-    rest = ~taken & ~near & (lengths > rho)
-    vectors = [
-        (X[:, taken] * inner[taken] - rho * u[:, None]) / np.sqrt(inner[taken] ** 2 - rho),  # q = u
-        X[:, near] * np.sqrt(1.0 - rho / lengths[near]),
-        (X[:, rest] - np.outer(u, inner[rest]))
-        * np.sqrt(rho * (lengths[rest] - rho) / (rho - inner[rest] ** 2) / (lengths[rest] - inner[rest] ** 2)),
-    ]
-    Y = np.hstack(vectors)
-    return k * rho + float(np.linalg.norm(Y, 2)) ** 2
+    factor, squares = DenseOperator(X), (X.T @ left[:, 0]) ** 2
+    penalties = separating_penalties(squares, support, PENALTIES)
+    bounds = [scores_dual(factor, left[:, 0], len(support), rho) for rho in penalties]
+    return bool(min(bounds, default=np.inf) <= (1.0 + tol) * singular[0] ** 2)
 
 
 def _factor(op: OperatorMixin) -> Array:

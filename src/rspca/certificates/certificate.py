@@ -1,0 +1,120 @@
+"""What is proven of one component, in numbers and in words; saved as JSON, checked again from the data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.atomic import written_atomically
+
+Array = NDArray[Any]
+
+FORMAT = "rspca certificate 1"
+
+
+class Bound(NamedTuple):
+    """One upper bound that was tried: its name, its value, and the seconds it took."""
+
+    name: str
+    value: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A lower and an upper bound on the largest variance that k features can have.
+
+    ``lower`` is reached by the support and loadings given here; ``upper`` is exceeded by no vector of k features.
+    Both are v'X'Xv, without a divisor, of the data as they were taken: centered, scaled, deflated.
+    """
+
+    k: int
+    lower: float
+    upper: float
+    status: str
+    """"optimal" if the gap is at most the tolerance, otherwise "gap"."""
+    stopped_by: str
+    """"proof", "exhausted" (nothing left to try), "time" or "interrupt"."""
+    support: Array
+    loadings: Array
+    bounds: tuple[Bound, ...]
+    """Every bound tried, in order."""
+    assumptions: tuple[str, ...]
+    margin: float
+    """What was added to the upper bound for rounding."""
+    survivors: int
+    """Features that elimination could not exclude from the best support."""
+    nodes: int
+    """Nodes of the exact search."""
+    engine: str
+    """"numba" or "numpy": what ran the exact search."""
+    seconds: float
+    n_features: int
+    center: bool = True
+    scale: bool | str = False
+    tol: float = 1e-6
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / lower."""
+        return (self.upper - self.lower) / self.lower
+
+    def __str__(self) -> str:
+        """Return the certificate in words."""
+        best = min(self.bounds, key=lambda bound: bound.value)
+        if self.status == "optimal":
+            said = f"proven optimal (gap {self.gap:.1e}, by {best.name})"
+        else:
+            said = f"within {100 * self.gap:.3g} % of the optimum (bound by {best.name}, stopped by {self.stopped_by})"
+        return f"{self.k} features, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
+
+    def verify(self, X: Any, *, seconds: float = 60.0) -> bool:
+        """Return whether the data still bear this certificate out: the variance is reached, and the bound holds again.
+
+        The variance of the loadings is computed anew, and the bounds are derived anew, within the time given; the
+        certificate is confirmed when a bound no larger than its own, up to its tolerance, is proven.
+        """
+        from rspca.certificates.certify import certify
+        from rspca.operators.sources import as_operator, prepare
+
+        op = prepare(as_operator(X), center=self.center, scale=self.scale)
+        if op.shape[1] != self.n_features:
+            raise ValueError(f"X has {op.shape[1]} features; the certificate is of data with {self.n_features}.")
+        scores = op.scores(self.support, self.loadings)
+        reached = abs(float(scores @ scores) - self.lower) <= 1e-6 * self.lower
+        loadings = np.zeros(self.n_features)
+        loadings[self.support] = self.loadings
+        again = certify(
+            X, self.k, loadings=loadings, seconds=seconds, tol=max(self.tol, self.gap), center=self.center,
+            scale=self.scale,
+        )  # fmt: skip
+        return bool(reached and again.upper <= self.upper * (1.0 + 1e-9 + self.tol))
+
+    def save(self, path: Any) -> None:
+        """Write the certificate as JSON, to a temporary file first."""
+        content = asdict(self) | {
+            "format": FORMAT, "support": self.support.tolist(), "loadings": self.loadings.tolist(),
+            "bounds": [list(bound) for bound in self.bounds], "assumptions": list(self.assumptions),
+        }  # fmt: skip
+        with written_atomically(Path(path)) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+    @classmethod
+    def load(cls, path: Any) -> Certificate:
+        """Read what `save` wrote."""
+        try:
+            content = json.loads(Path(path).read_bytes())
+            if content.pop("format") != FORMAT:
+                raise KeyError("format")
+            content["support"] = np.array(content["support"], dtype=np.intp)
+            content["loadings"] = np.array(content["loadings"], dtype=np.float64)
+            content["bounds"] = tuple(Bound(str(name), float(value), float(s)) for name, value, s in content["bounds"])
+            content["assumptions"] = tuple(content["assumptions"])
+            return cls(**content)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is not a certificate written by rspca {FORMAT.split()[-1]}: {error!r}.") from error

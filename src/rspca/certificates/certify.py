@@ -1,0 +1,189 @@
+"""certify: how far k features are from the best k features, proven, within the time given."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates import stages
+from rspca.certificates.bounds import EPS, top_sum
+from rspca.certificates.certificate import Certificate
+from rspca.certificates.compiled import ENGINE
+from rspca.certificates.progress import Progress
+from rspca.checks import as_generator, check_real, check_sparsity, check_vector
+from rspca.components import OnStep
+from rspca.decomposition import Options, rspca_component
+from rspca.normalization import NORMALIZATIONS
+from rspca.operators.protocol import OperatorMixin
+from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.sequence import eligible_features
+
+Array = NDArray[Any]
+
+STEP_BY_STEP = 20
+"""k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
+
+
+def certify(
+    X: Any,
+    k: int,
+    *,
+    loadings: Any = None,
+    seconds: float = 30.0,
+    tol: float = 1e-6,
+    center: bool = True,
+    scale: bool | str = False,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+) -> Certificate:
+    """Return a proven interval for the largest variance v'X'Xv of unit vectors v with k features.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, operator
+        Samples by features; ``GramOperator(A)`` for a covariance matrix.
+    k : int
+        Features.
+    loadings : array of n_features, optional
+        A vector with at most k non-zeros to be certified. A better one is sought too.
+    seconds : float
+        Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
+    tol : float
+        Relative gap that counts as optimal.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> found = rspca.certify(rspca.GramOperator(rspca.datasets.load_pitprops()), 5)
+    >>> found.status, round(found.lower, 6)
+    ('optimal', 3.406155)
+    """
+    deadline = time.perf_counter() + check_real("seconds", seconds, 0.0, strict=True)
+    check_real("tol", tol, 0.0, strict=True)
+    given = as_operator(X)
+    k = check_sparsity(k, 1, given.shape[1])[0]
+    start = None if loadings is None else _given_support(loadings, k, given.shape[1])
+    rng = as_generator(random_state)
+    op = prepare(given, center=center, scale=scale)
+    assumptions = (
+        ("the Gram matrix is taken as given",) if not given.has_samples else
+        ("columns centered" if center else "columns not centered",
+         f"columns scaled: {scale}" if scale is not False else "columns not scaled")
+    )  # fmt: skip
+    return certify_operator(
+        op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step, assumptions=assumptions,
+        center=center, scale=scale,
+    )  # fmt: skip
+
+
+def certify_operator(
+    op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
+    on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
+) -> Certificate:  # fmt: skip
+    """Certify on data that are prepared, and perhaps deflated."""
+    if op.offset:
+        raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
+    began = time.perf_counter()
+    op, unit = balanced(op)
+    eligible = eligible_features(op)
+    if not len(eligible):
+        raise ValueError("X has no variance: there is nothing to certify.")
+    k = min(k, len(eligible))
+    supports = [rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support]
+    supports += [] if start is None else [start]
+    run = Progress(*max((_evaluated(op, one) for one in supports), key=lambda pair: pair[1]), tol=tol,
+                   deadline=deadline, on_step=on_step)  # fmt: skip
+    stopped_by = "exhausted"
+    try:
+        _prove(run, op, k, eligible)
+        if run.out_of_time():
+            stopped_by = "time"
+    except KeyboardInterrupt:
+        stopped_by = "interrupt"
+    if not run.bounds:
+        run.proven("trace", float(top_sum(op.sq_norms, k)), 0.0)
+    margin = rounding_margin(op, k, run.upper)
+    support, lower = _evaluated(op, run.support)
+    upper = max(run.upper + margin, lower)
+    optimal = upper <= (1.0 + tol) * lower
+    values = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
+    return Certificate(
+        k=k, lower=unit**2 * lower, upper=unit**2 * upper, status="optimal" if optimal else "gap",
+        stopped_by="proof" if optimal else stopped_by, support=support, loadings=values,
+        bounds=tuple(bound._replace(value=unit**2 * bound.value) for bound in run.bounds), assumptions=assumptions,
+        margin=unit**2 * margin, survivors=run.survivors, nodes=run.nodes, engine=ENGINE,
+        seconds=time.perf_counter() - began, n_features=op.shape[1], center=center, scale=scale, tol=tol,
+    )  # fmt: skip
+
+
+def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
+    """Try what there is for data of this size, until the gap is closed."""
+    if len(eligible) <= stages.SMALL:
+        A = op.gram_block(eligible)
+        inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
+                         on_step=run.on_step)  # fmt: skip
+        inner.bounds = run.bounds
+        try:
+            stages.in_memory(inner, A, k)
+        finally:
+            run.upper, run.nodes, run.survivors = inner.upper, inner.nodes, inner.survivors
+            run.reached(eligible[inner.support], inner.lower)
+        return
+    stages.by_products(run, op, k)
+    if k <= STEP_BY_STEP and not run.finished:
+        began = time.perf_counter()
+        for step in certified_steps(op, k, run):
+            if step.k == k:
+                run.survivors = step.survivors
+                run.reached(step.support, step.lower)
+                run.proven("feature by feature", step.upper, time.perf_counter() - began)
+
+
+def certified_steps(op: OperatorMixin, most: int, run: Progress) -> Any:
+    """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
+    before = None
+    rng = np.random.default_rng(0)
+    for k in range(1, most + 1):
+        if run.out_of_time():
+            return
+        found = rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng)
+        support, lower = _evaluated(op, found.support)
+        step = stages.step_by_step(op, k, support, lower, before, run)
+        if step is None:
+            return
+        yield step
+        before = step
+
+
+def rounding_margin(op: OperatorMixin, k: int, upper: float) -> float:
+    """Return what rounding may hide: of the data as products see them, and of inner products of length m.
+
+    |X_S + E|^2 <= |X_S|^2 + 2 |X_S| |E_S| + |E_S|^2, and |E_S|^2 is at most the sum over the k largest columns.
+    """
+    error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
+    return 2.0 * np.sqrt(upper) * error + error**2 + (op.shape[0] + 16) * EPS * float(top_sum(op.sq_norms, k))
+
+
+def _given_support(loadings: Any, k: int, n: int) -> Array:
+    vector = check_vector("loadings", loadings, n)
+    support = np.flatnonzero(vector)
+    if not 1 <= len(support) <= k:
+        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and k={k} are needed.")
+    return support
+
+
+def _evaluated(op: OperatorMixin, support: Array) -> tuple[Array, float]:
+    """Return the support with the variance of its best loadings, in float64."""
+    loadings = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
+    scores = op.scores(support, loadings)
+    return support, float(scores @ scores)
+
+
+def _silent(stage: str, iteration: int, variance: float) -> None:
+    """Tell nobody."""
+
+
+__all__ = ["certified_steps", "certify", "certify_operator"]

@@ -1,0 +1,65 @@
+"""The state of one certification: the clock, the best support, the least bound, and everything that was tried."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates.certificate import Bound
+from rspca.components import OnStep, Step
+
+Array = NDArray[Any]
+
+
+class Progress:
+    """Keeps the largest variance reached and the least bound proven; never forgets either."""
+
+    def __init__(
+        self, support: Array, lower: float, *, tol: float, deadline: float, on_step: OnStep | None = None
+    ) -> None:
+        self.support, self.lower, self.upper = support, lower, np.inf
+        self.tol, self.deadline, self.on_step = tol, deadline, on_step
+        self.bounds: list[Bound] = []
+        self.survivors, self.nodes, self.started = 0, 0, time.perf_counter()
+
+    def out_of_time(self) -> bool:
+        """Return whether the time is up."""
+        return time.perf_counter() >= self.deadline
+
+    def seconds_left(self) -> float:
+        """Return the seconds that are left."""
+        return max(self.deadline - time.perf_counter(), 0.0)
+
+    def until(self, share: float) -> Callable[[], bool]:
+        """Return a clock that runs out after this share of the time that is left."""
+        end = time.perf_counter() + share * self.seconds_left()
+        return lambda: time.perf_counter() >= end
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to prove, or no time."""
+        return self.upper <= (1.0 + self.tol) * self.lower or self.out_of_time()
+
+    def bound(self, name: str, compute: Callable[[], float]) -> float:
+        """Compute one bound, unless all is done, and keep it; return the least so far."""
+        if not self.finished:
+            began = time.perf_counter()
+            self.proven(name, float(compute()), time.perf_counter() - began)
+        return self.upper
+
+    def proven(self, name: str, value: float, seconds: float) -> None:
+        """Keep a bound."""
+        self.bounds.append(Bound(name, value, seconds))
+        self.upper = min(self.upper, value)
+        if self.on_step is not None:
+            elapsed = time.perf_counter() - self.started
+            self.on_step(Step(f"certify: {name}", 0, len(self.bounds), self.lower, self.upper, elapsed))
+
+    def reached(self, support: Array, value: float) -> None:
+        """Keep a better support."""
+        if value > self.lower:
+            self.support, self.lower = support, value

@@ -1,0 +1,178 @@
+"""What is tried, in which order: for a Gram matrix in memory, for products only, and feature by feature."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates import bounds as B
+from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
+from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
+from rspca.certificates.lowrank import shifted_low_rank
+from rspca.certificates.progress import Progress
+from rspca.certificates.search import search, variance_of
+from rspca.certificates.semidefinite import dual_part, semidefinite
+from rspca.certificates.spectra import MOST_SAMPLES, proven_spectrum, small_gram
+from rspca.operators.matrix import DenseOperator
+from rspca.operators.protocol import OperatorMixin
+
+Array = NDArray[Any]
+
+SMALL = 1500
+"""Features up to which the Gram matrix is made and searched."""
+SEMIDEFINITE = 600
+"""Features up to which the semidefinite dual is solved: a step is an n x n eigendecomposition."""
+MOST_SURVIVORS = 4000
+"""Features up to which the Gram matrix of what one test left is made for the next."""
+PAIRS = 40
+"""Leading eigenpairs that the spectral bounds of large data use."""
+RANKS = (1, 2, 3, 4, 5, 6)
+PENALTIES = 5
+FLOPS = 2e9
+"""Operations a second that a plan reckons with: fewer than most machines do."""
+
+
+def in_memory(run: Progress, A: Array, k: int) -> None:
+    """Prove what can be proved from a Gram matrix of moderate size, cheapest first, then search."""
+    diagonal = np.diagonal(A).copy()
+    run.survivors = len(A)
+    run.bound("trace", lambda: B.trace(diagonal, k))
+    run.bound("frobenius", lambda: B.frobenius(diagonal, B.row_energies(A, k), k))
+    run.bound("gershgorin", lambda: B.gershgorin(A, k))
+    if run.finished:
+        return
+    pairs = B.spectrum(A)
+    run.bound("largest eigenvalue", lambda: float(pairs.values[0]))
+    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k))
+    factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
+    scores_bounds(run, factor, k)
+    for rank in RANKS[:3]:
+        run.bound(
+            f"shifted rank {rank}",
+            lambda rank=rank: shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(0.02)).upper,
+        )
+    if run.finished:
+        return
+    parts = []
+    level = [0.0]
+
+    def soft() -> float:
+        value, level[0] = B.best_soft_threshold(A, k)
+        return value
+
+    run.bound("soft threshold", soft)
+    parts.append(B.soft_thresholded(A, level[0]))
+    if len(A) <= SEMIDEFINITE and not run.finished:
+
+        def dual() -> float:
+            solved = semidefinite(A, k, tol=1e-5, max_iter=300, out_of_time=run.until(0.3))
+            parts.append(dual_part(A, solved.multiplier))
+            return B.spectral_fill(B.spectrum(parts[-1]), k) + B.remainder(A - parts[-1], k)
+
+        run.bound("semidefinite dual", dual)
+    if not run.finished:
+        began = time.perf_counter()
+        found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
+        run.nodes += found.nodes
+        run.reached(found.support, found.lower)
+        run.proven("exact search", found.upper, time.perf_counter() - began)
+
+
+def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
+    """Try the certificate that proves the support of u optimal, at a few penalties."""
+    if run.finished:
+        return
+    scores = op.scores(run.support, _loadings(op, run.support))
+    u = scores / np.linalg.norm(scores)
+    squares = np.asarray(op.rmatmat(u), dtype=np.float64) ** 2
+    for rho in separating_penalties(squares, run.support, PENALTIES):
+        run.bound("dual in the scores", lambda rho=rho: scores_dual(op, u, k, float(rho)))
+
+
+def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
+    """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
+    m, n = op.shape
+    run.survivors = n
+    run.bound("trace", lambda: B.trace(op.sq_norms, k))
+    if run.finished:
+        return
+    if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
+        gram = small_gram(op)
+        proven = proven_spectrum(op, PAIRS, gram)
+        pairs, margin = proven.pairs, proven.margin
+        run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
+        run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
+        ranks = worthwhile_ranks(pairs, RANKS)
+        for rank in ranks:
+            if not run.finished:
+                cones = shifted_low_rank(pairs, k, rank, tol=1e-4, out_of_time=run.until(0.5 if rank == ranks[-1] else 0.1))
+                run.proven(f"shifted rank {rank}", cones.upper + margin, 0.0)
+        if m <= n:
+            scores_bounds(run, op, k)
+            threshold = float(np.partition(op.sq_norms, n - k)[n - k])
+            run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
+    # each row of the Gram matrix: 2 m n operations
+    if 2.0 * m * n * n <= 10 * FLOPS * run.seconds_left() and k <= n // 4 and not run.finished:
+        began = time.perf_counter()
+        rows = streamed_rows(op, k, out_of_time=run.out_of_time)
+        if rows is not None:
+            spent = time.perf_counter() - began
+            run.proven("frobenius", rows.frobenius, spent)
+            run.proven("gershgorin", rows.gershgorin, 0.0)
+
+
+def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
+    """Return the ranks to try: those after which the spectrum falls by a good part, and the first few."""
+    following = pairs.values[1:]
+    return [r for r in ranks if r <= 3 or (r < len(pairs.values) and following[r - 1] <= 0.95 * pairs.values[r - 1])]
+
+
+class Certified(NamedTuple):
+    """One step of the path k = 1, 2, 3, ...: proven for all features."""
+
+    k: int
+    support: Array
+    lower: float
+    upper: float
+    survivors: int
+
+
+def step_by_step(
+    op: OperatorMixin, k: int, support: Array, lower: float, before: Certified | None, run: Progress
+) -> Certified | None:
+    """Certify k features from a bound for k - 1, on the features that elimination leaves; None if these are too many.
+
+    The result holds for all features: what was eliminated is in no support above `lower`.
+    """
+    diagonal = op.sq_norms
+    if k == 1 or before is None:
+        best = int(np.argmax(diagonal))
+        return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None
+    least = lower * (1.0 - 1e-10)
+    alive = by_variance(diagonal, least, before.upper)
+    alive = np.union1d(alive, support)
+    if len(alive) > MOST_SURVIVORS:
+        return None
+    A = op.gram_block(alive)
+    kept = np.union1d(by_blocks(A, k, least, before.upper), np.searchsorted(alive, support))
+    if len(kept) > SMALL:
+        return None
+    A, alive = A[np.ix_(kept, kept)], alive[kept]
+    inner = Progress(np.searchsorted(alive, support), variance_of(A, np.searchsorted(alive, support)), tol=run.tol,
+                     deadline=run.deadline)  # fmt: skip
+    if len(alive) > k:
+        in_memory(inner, A, k)
+    else:
+        inner.proven("all that is left", inner.lower, 0.0)
+    run.nodes += inner.nodes
+    return Certified(k, alive[inner.support], inner.lower, max(inner.upper, inner.lower), len(alive))
+
+
+def _loadings(op: OperatorMixin, support: Array) -> Array:
+    """Return the leading eigenvector of the support: an approximation will do, any direction gives a bound."""
+    from rspca.spectral import leading_pairs
+
+    return leading_pairs(op.restrict(support), 1, tol=1e-9).vectors[:, 0]
