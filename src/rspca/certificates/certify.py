@@ -132,7 +132,8 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
             run.upper, run.nodes, run.survivors = inner.upper, inner.nodes, inner.survivors
             run.reached(eligible[inner.support], inner.lower)
         return
-    stages.by_products(run, op, k)
+    run.survivors = len(eligible)
+    run.bound("trace", lambda: float(top_sum(op.sq_norms, k)))
     if k <= STEP_BY_STEP and not run.finished:
         began = time.perf_counter()
         for step in certified_steps(op, k, run):
@@ -140,6 +141,7 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
                 run.survivors = step.survivors
                 run.reached(step.support, step.lower)
                 run.proven("feature by feature", step.upper, time.perf_counter() - began)
+    stages.by_products(run, op, k)
 
 
 def certified_steps(op: OperatorMixin, most: int, run: Progress) -> Any:

@@ -15,6 +15,9 @@ from rspca.vectors import top_k
 
 Array = NDArray[Any]
 
+NARROW = 1e-7
+"""Least eigenvalue of the products of corners at which a cone is still bounded by them; narrower ones are rounding."""
+
 
 class Cones(NamedTuple):
     """A bound on Z(GG'), the largest value met, the support that has it, and the number of directions tried."""
@@ -58,23 +61,27 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
             best, support = value, top_k(squares, k)
         return float(np.sqrt(value))
 
-    def bounded(corners: Array, heights: Array) -> float:
-        M = corners @ corners.T
-        value = float(heights @ np.linalg.solve(M, heights))
-        return max(value, float(heights.max()) ** 2)
+    def bounded(corners: Array, heights: Array, parent: float) -> float:
+        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow."""
+        values, vectors = np.linalg.eigh(corners @ corners.T)
+        if values[0] < NARROW:
+            return parent
+        return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / values)))
 
     numbers = itertools.count()
     heap: list[tuple[float, int, Array, Array]] = []
     axes = np.array([height(u) for u in np.eye(d)])
     for signs in itertools.product((1.0, -1.0), repeat=d - 1):
         corners = np.diag(np.array([1.0, *signs]))
-        heapq.heappush(heap, (-bounded(corners, axes), next(numbers), corners, axes))
+        heapq.heappush(heap, (-bounded(corners, axes, np.inf), next(numbers), corners, axes))
     while not out_of_time():
         if slack - heap[0][0] <= (1.0 + tol) * (slack + best):
             break
-        _, _, corners, heights = heapq.heappop(heap)
-        products = corners @ corners.T
+        products = heap[0][2] @ heap[0][2].T
         np.fill_diagonal(products, 1.0)
+        if products.min() > 1.0 - NARROW:
+            break
+        parent, _, corners, heights = heapq.heappop(heap)
         i, j = np.unravel_index(int(np.argmin(products)), products.shape)
         middle = corners[i] + corners[j]
         middle /= np.linalg.norm(middle)
@@ -82,5 +89,5 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         for replaced in (i, j):
             child, child_heights = corners.copy(), heights.copy()
             child[replaced], child_heights[replaced] = middle, at_middle
-            heapq.heappush(heap, (-bounded(child, child_heights), next(numbers), child, child_heights))
+            heapq.heappush(heap, (-bounded(child, child_heights, -parent), next(numbers), child, child_heights))
     return Cones(-heap[0][0] * (1.0 + 1e-12), best, support, tried)

@@ -31,7 +31,9 @@ PAIRS = 40
 """Leading eigenpairs that the spectral bounds of large data use."""
 RANKS = (1, 2, 3, 4, 5, 6)
 PENALTIES = 5
-FLOPS = 2e9
+HOPELESS = 1.3
+"""Multiple of the least bound beyond which a bound of this kind is not tried again."""
+FLOPS = 1e10
 """Operations a second that a plan reckons with: fewer than most machines do."""
 
 
@@ -88,15 +90,17 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     scores = op.scores(run.support, _loadings(op, run.support))
     u = scores / np.linalg.norm(scores)
     squares = np.asarray(op.rmatmat(u), dtype=np.float64) ** 2
-    for rho in separating_penalties(squares, run.support, PENALTIES):
-        run.bound("dual in the scores", lambda rho=rho: scores_dual(op, u, k, float(rho)))
+    penalties = separating_penalties(squares, run.support, PENALTIES)
+    # nearly all or nothing: where the middle penalty proves nothing, its neighbors do not either
+    for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
+        value = run.bound("dual in the scores", lambda rho=rho: scores_dual(op, u, k, float(rho)))
+        if run.bounds[-1].value > HOPELESS * value:
+            break
 
 
 def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
     m, n = op.shape
-    run.survivors = n
-    run.bound("trace", lambda: B.trace(op.sq_norms, k))
     if run.finished:
         return
     if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
@@ -115,7 +119,7 @@ def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
             threshold = float(np.partition(op.sq_norms, n - k)[n - k])
             run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
     # each row of the Gram matrix: 2 m n operations
-    if 2.0 * m * n * n <= 10 * FLOPS * run.seconds_left() and k <= n // 4 and not run.finished:
+    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished:
         began = time.perf_counter()
         rows = streamed_rows(op, k, out_of_time=run.out_of_time)
         if rows is not None:
