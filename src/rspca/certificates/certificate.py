@@ -117,4 +117,4 @@ class Certificate:
             content["assumptions"] = tuple(content["assumptions"])
             return cls(**content)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} is not a certificate written by rspca {FORMAT.split()[-1]}: {error!r}.") from error
+            raise ValueError(f"{path} is not a certificate that rspca wrote, or it is damaged: {error!r}.") from error

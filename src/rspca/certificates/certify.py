@@ -134,7 +134,7 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(op.sq_norms, k)))
-    if k <= STEP_BY_STEP and not run.finished:
+    if k <= STEP_BY_STEP and not run.finished():
         began = time.perf_counter()
         for step in certified_steps(op, k, run):
             if step.k == k:

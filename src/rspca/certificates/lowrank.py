@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.certificates.bounds import Spectrum, top_sum
+from rspca.certificates.bounds import EPS, Spectrum, frobenius, row_energies, top_sum, trace
 from rspca.vectors import top_k
 
 Array = NDArray[Any]
@@ -41,13 +41,37 @@ def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_t
     return found._replace(upper=shift + found.upper)
 
 
+def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], bool]) -> float:
+    """Bound by Z(sum of (l_j - t l_3) v_j v_j', j <= 2) + t l_3 + (1 - t) Z(R), R = A - A_2, for the best of some t.
+
+    x'Rx <= t l_3 (1 - |V'x|^2) + (1 - t) x'Rx, the first because l_3 is the largest eigenvalue of R, which vanishes on
+    the columns of V. Z(R) is bounded by its trace and its Frobenius norm: for small k much less than l_3.
+    """
+    rank = 2
+    if len(pairs.values) <= rank:
+        return float(pairs.values[0])
+    V, following = pairs.vectors[:, :rank], float(pairs.values[rank])
+    R = A - (V * pairs.values[:rank]) @ V.T
+    R = (R + R.T) / 2.0
+    diagonal = np.maximum(np.diagonal(R), 0.0)
+    outside = min(trace(diagonal, k), frobenius(diagonal, row_energies(R, k), k))
+    # the eigenvalues are upper bounds, raised by rounding, so R is semidefinite up to twice that
+    outside += 16.0 * len(A) * EPS * float(pairs.values[0])
+    found = []
+    for t in (0.0, 0.5):
+        G = V * np.sqrt(np.maximum(pairs.values[:rank] - t * following, 0.0))
+        slack = t * following + (1.0 - t) * outside
+        found.append(slack + best_of_cones(G, k, slack=slack, tol=1e-4, out_of_time=out_of_time).upper)
+    return min(found)
+
+
 def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> Cones:
     """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
 
     h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum of
     c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The
-    orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops when the
-    bound, with `slack` on both sides, is within tol of the best value met.
+    orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops
+    when the bound, with `slack` on both sides, is within tol of the best value met.
     """
     d = G.shape[1]
     best, support, tried = 0.0, np.arange(k), 0

@@ -39,16 +39,15 @@ class Progress:
         end = time.perf_counter() + share * self.seconds_left()
         return lambda: time.perf_counter() >= end
 
-    @property
     def finished(self) -> bool:
         """Whether there is nothing more to prove, or no time."""
         return self.upper <= (1.0 + self.tol) * self.lower or self.out_of_time()
 
-    def bound(self, name: str, compute: Callable[[], float]) -> float:
+    def bound(self, name: str, compute: Callable[..., float], *arguments: Any) -> float:
         """Compute one bound, unless all is done, and keep it; return the least so far."""
-        if not self.finished:
+        if not self.finished():
             began = time.perf_counter()
-            self.proven(name, float(compute()), time.perf_counter() - began)
+            self.proven(name, float(compute(*arguments)), time.perf_counter() - began)
         return self.upper
 
     def proven(self, name: str, value: float, seconds: float) -> None:

@@ -104,7 +104,7 @@ def dominance(A: Array) -> Array:
     variance that is reached with i is reached with j too. Of equals, the first dominates.
     """
     d = np.diagonal(A)
-    along = A**2 >= (1.0 - COLLINEAR) * np.outer(d, d)
+    along = (1.0 - COLLINEAR) * np.outer(d, d) <= A**2
     earlier = np.arange(len(A))[:, None] < np.arange(len(A))
     longer = (d[:, None] > d) | ((d[:, None] == d) & earlier)
     return np.asarray(along & longer & (d[:, None] > 0.0))

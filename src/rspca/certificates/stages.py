@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 from rspca.certificates import bounds as B
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
-from rspca.certificates.lowrank import shifted_low_rank
+from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import MOST_SAMPLES, proven_spectrum, small_gram
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
+from rspca.spectral import leading_pairs
 
 Array = NDArray[Any]
 
@@ -44,7 +46,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("trace", lambda: B.trace(diagonal, k))
     run.bound("frobenius", lambda: B.frobenius(diagonal, B.row_energies(A, k), k))
     run.bound("gershgorin", lambda: B.gershgorin(A, k))
-    if run.finished:
+    if run.finished():
         return
     pairs = B.spectrum(A)
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]))
@@ -52,11 +54,9 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
     for rank in RANKS[:3]:
-        run.bound(
-            f"shifted rank {rank}",
-            lambda rank=rank: shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(0.02)).upper,
-        )
-    if run.finished:
+        run.bound(f"shifted rank {rank}", _shifted, pairs, k, rank, run.tol, run.until(0.02))
+    run.bound("split", split_low_rank, A, pairs, k, run.until(0.02))
+    if run.finished():
         return
     parts = []
     level = [0.0]
@@ -67,7 +67,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
     run.bound("soft threshold", soft)
     parts.append(B.soft_thresholded(A, level[0]))
-    if len(A) <= SEMIDEFINITE and not run.finished:
+    if len(A) <= SEMIDEFINITE and not run.finished():
 
         def dual() -> float:
             solved = semidefinite(A, k, tol=1e-5, max_iter=300, out_of_time=run.until(0.3))
@@ -75,7 +75,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             return B.spectral_fill(B.spectrum(parts[-1]), k) + B.remainder(A - parts[-1], k)
 
         run.bound("semidefinite dual", dual)
-    if not run.finished:
+    if not run.finished():
         began = time.perf_counter()
         found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
         run.nodes += found.nodes
@@ -85,7 +85,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
 def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     """Try the certificate that proves the support of u optimal, at a few penalties."""
-    if run.finished:
+    if run.finished():
         return
     scores = op.scores(run.support, _loadings(op, run.support))
     u = scores / np.linalg.norm(scores)
@@ -93,7 +93,7 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     penalties = separating_penalties(squares, run.support, PENALTIES)
     # nearly all or nothing: where the middle penalty proves nothing, its neighbors do not either
     for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
-        value = run.bound("dual in the scores", lambda rho=rho: scores_dual(op, u, k, float(rho)))
+        value = run.bound("dual in the scores", scores_dual, op, u, k, float(rho))
         if run.bounds[-1].value > HOPELESS * value:
             break
 
@@ -101,7 +101,7 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
 def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
     m, n = op.shape
-    if run.finished:
+    if run.finished():
         return
     if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
         gram = small_gram(op)
@@ -111,15 +111,14 @@ def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
         run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
         ranks = worthwhile_ranks(pairs, RANKS)
         for rank in ranks:
-            if not run.finished:
-                cones = shifted_low_rank(pairs, k, rank, tol=1e-4, out_of_time=run.until(0.5 if rank == ranks[-1] else 0.1))
-                run.proven(f"shifted rank {rank}", cones.upper + margin, 0.0)
+            clock = run.until(0.5 if rank == ranks[-1] else 0.1)
+            run.bound(f"shifted rank {rank}", lambda *given: margin + _shifted(*given), pairs, k, rank, 1e-4, clock)
         if m <= n:
             scores_bounds(run, op, k)
             threshold = float(np.partition(op.sq_norms, n - k)[n - k])
             run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
     # each row of the Gram matrix: 2 m n operations
-    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished:
+    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished():
         began = time.perf_counter()
         rows = streamed_rows(op, k, out_of_time=run.out_of_time)
         if rows is not None:
@@ -175,8 +174,10 @@ def step_by_step(
     return Certified(k, alive[inner.support], inner.lower, max(inner.upper, inner.lower), len(alive))
 
 
+def _shifted(pairs: B.Spectrum, k: int, rank: int, tol: float, clock: Callable[[], bool]) -> float:
+    return shifted_low_rank(pairs, k, rank, tol=tol, out_of_time=clock).upper
+
+
 def _loadings(op: OperatorMixin, support: Array) -> Array:
     """Return the leading eigenvector of the support: an approximation will do, any direction gives a bound."""
-    from rspca.spectral import leading_pairs
-
     return leading_pairs(op.restrict(support), 1, tol=1e-9).vectors[:, 0]
