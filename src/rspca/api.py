@@ -28,6 +28,7 @@ from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
+from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
 
 Array = NDArray[Any]
@@ -51,6 +52,8 @@ def decompose(
     deflation: str = "schur",
     center: bool = True,
     scale: bool | str = False,
+    certify: bool = False,
+    certify_seconds: float = 30.0,
     max_iter: int = 1000,
     tol: float = 1e-7,
     random_state: RandomState = None,
@@ -94,6 +97,7 @@ def decompose(
     }  # fmt: skip
     check_settings(method=method, normalization=normalization, deflation=deflation, options=options)
     check_choice("side", side, ("features", "both"))
+    check_certifiable(method, deflation, certify, certify_seconds)
     op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
@@ -104,7 +108,16 @@ def decompose(
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
     if method == "rspca":
         chosen |= options
-    components = run(op, n_components, ks, **chosen)
+    if certify:
+        from rspca.certificates.certify import assumed, certified
+
+        find = certified(
+            run, seconds=certify_seconds, count=n_components, assumptions=assumed(op, center, scale), center=center,
+            scale=scale, **{name: value for name, value in chosen.items() if name != "on_step"},
+        )  # fmt: skip
+        components = one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    else:
+        components = run(op, n_components, ks, **chosen)
     left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
     V = np.vstack([c.dense() for c in components])
     measured, unit = balanced(op)
@@ -117,6 +130,22 @@ def decompose(
         orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
         passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
     )  # fmt: skip
+
+
+def check_certifiable(method: str, deflation: str, certify: bool, seconds: float) -> None:
+    """Refuse certificates of what cannot have them."""
+    check_choice("certify", certify, (True, False))
+    check_real("certify_seconds", seconds, 0.0, strict=True)
+    if certify and method in ("spasm", "rotation", "pca"):
+        raise ValueError(
+            f"certify=True certifies components found one after another; method={method!r} finds them together. "
+            "Choose another method, or give its components to rspca.certify one by one."
+        )
+    if certify and deflation == "hotelling":
+        raise ValueError(
+            "certify=True needs a deflation that leaves the data positive semidefinite: choose 'schur', 'projection' "
+            "or 'orthogonal' instead of 'hotelling'."
+        )
 
 
 def check_settings(*, method: str, normalization: str, deflation: str, options: dict[str, Any]) -> None:

@@ -46,6 +46,8 @@ class Component:
     """p_i of the relaxed vector, one per feature."""
     swap_optimal: bool | None = None
     """Whether no exchange of one feature for another gains; None if that was not examined."""
+    certificate: Any = None
+    """A Certificate of this component on the data that the earlier ones left, where that was asked for."""
 
     def dense(self) -> Array:
         """Return the component as a vector with one entry per feature."""

@@ -14,7 +14,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_choice, check_integer, check_real, real_array
+from rspca.checks import check_integer, real_array
 from rspca.components import OnStep
 from rspca.operators.protocol import Operator, OperatorMixin
 from rspca.operators.sources import as_operator, check_finite
@@ -65,7 +65,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     scale : {False, True, "patterson"}, default=False
         Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
     certify : bool, default=False
-        Reserved for proven upper bounds; this version has none and refuses True.
+        Prove for each component how far it is from the best possible one; see ``certificates_``.
     certify_seconds : float, default=30.0
         Time for the certificates of all components.
     max_iter : int, default=1000
@@ -87,6 +87,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The same over the total variance of the centered, scaled data.
     inclusion_probability_ : sparse array of shape (n_components_, n_features)
         Probability with which the rounding takes each feature; method="rspca" only.
+    certificates_ : list of Certificate
+        Proven bounds for each component, given the earlier ones; with certify=True only.
     mean_, scale_ : arrays
         What was subtracted from the columns, and what they were divided by.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
@@ -150,15 +152,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
                 "To weight them, give rows multiplied by the square roots of the weights, and center=False."
             )
-        check_choice("certify", self.certify, (True, False))
-        check_real("certify_seconds", self.certify_seconds, 0.0, strict=True)
-        if self.certify:
-            raise ValueError("certify=True needs certificates, which this version of rspca does not have yet.")
         X = self._checked(X, reset=True)
         n_features = X.shape[1]
         options = self.get_params(deep=False)
-        for name in ("certify", "certify_seconds"):
-            del options[name]
         options["k"] = _at_most(self.k, n_features)
         found = decompose(X, **options, on_step=on_step)
         dtype = getattr(X, "dtype", np.dtype(float))
@@ -180,6 +176,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
+        if self.certify:
+            self.certificates_ = [c.certificate for c in found.components]
         if self.method == "rspca":
             rows: list[Any] = [c.inclusion_probability for c in found.components]
             self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(rows))

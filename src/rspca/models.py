@@ -14,6 +14,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rspca.atomic import written_atomically
+from rspca.certificates.certificate import Certificate
 from rspca.estimator import SparsePCA
 
 FORMAT = 1
@@ -32,11 +33,13 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
         arrays |= _packed("inclusion", model.inclusion_probability_)
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
-    meta = {
+    meta: dict[str, Any] = {
         "format": FORMAT,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "integers": {name: int(getattr(model, name)) for name in _INTEGERS},
     }
+    if hasattr(model, "certificates_"):
+        meta["certificates"] = [certificate.as_json() for certificate in model.certificates_]
     _write(Path(path), arrays, meta)
 
 
@@ -87,6 +90,10 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     if "inclusion.data" in arrays:
         model.inclusion_probability_ = _unpacked("inclusion", arrays)
+    if "certificates" in meta:
+        model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
+        if len(model.certificates_) != model.n_components_:
+            raise ValueError(f"{len(model.certificates_)} certificates do not fit {model.n_components_} components")
     if "feature_names_in_" in arrays:
         names = arrays["feature_names_in_"]
         if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.ascent import Tell
+from rspca.certificates.certificate import Certificate
 from rspca.components import Component, OnStep, Step
 from rspca.deflation import DEFLATIONS, Deflation
 from rspca.normalization import NORMALIZATIONS
@@ -29,6 +30,7 @@ class Found(NamedTuple):
     relaxed_variance: float | None = None
     inclusion_probability: Array | None = None
     swap_optimal: bool | None = None
+    certificate: Certificate | None = None
 
 
 Finder = Callable[[OperatorMixin, int, Tell], Found]
@@ -133,6 +135,7 @@ def _component(op: OperatorMixin, one: Found, unit: float, before: float) -> tup
         n_features=op.shape[1], n_iter=one.n_iter, converged=one.converged, passes=op.passes - before,
         relaxed_variance=None if one.relaxed_variance is None else unit**2 * one.relaxed_variance,
         inclusion_probability=one.inclusion_probability, swap_optimal=one.swap_optimal,
+        certificate=None if one.certificate is None else one.certificate.in_units(unit**2),
     )  # fmt: skip
     return component, scores
 

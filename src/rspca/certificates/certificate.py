@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +64,15 @@ class Certificate:
         """(upper - lower) / lower."""
         return (self.upper - self.lower) / self.lower
 
+    def in_units(self, factor: float) -> Certificate:
+        """Return the certificate with all variances multiplied by a factor."""
+        if factor == 1.0:
+            return self
+        bounds = tuple(bound._replace(value=factor * bound.value) for bound in self.bounds)
+        return replace(
+            self, lower=factor * self.lower, upper=factor * self.upper, margin=factor * self.margin, bounds=bounds
+        )
+
     def __str__(self) -> str:
         """Return the certificate in words."""
         best = min(self.bounds, key=lambda bound: bound.value)
@@ -95,26 +104,35 @@ class Certificate:
         )  # fmt: skip
         return bool(reached and again.upper <= self.upper * (1.0 + 1e-9 + self.tol))
 
-    def save(self, path: Any) -> None:
-        """Write the certificate as JSON, to a temporary file first."""
-        content = asdict(self) | {
+    def as_json(self) -> dict[str, Any]:
+        """Return the certificate as JSON knows it."""
+        return asdict(self) | {
             "format": FORMAT, "support": self.support.tolist(), "loadings": self.loadings.tolist(),
             "bounds": [list(bound) for bound in self.bounds], "assumptions": list(self.assumptions),
         }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Certificate:
+        """Return the certificate that `as_json` described."""
+        content = dict(content)
+        if content.pop("format") != FORMAT:
+            raise ValueError("its format is unknown")
+        content["support"] = np.array(content["support"], dtype=np.intp)
+        content["loadings"] = np.array(content["loadings"], dtype=np.float64)
+        content["bounds"] = tuple(Bound(str(name), float(value), float(s)) for name, value, s in content["bounds"])
+        content["assumptions"] = tuple(content["assumptions"])
+        return cls(**content)
+
+    def save(self, path: Any) -> None:
+        """Write the certificate as JSON, to a temporary file first."""
         with written_atomically(Path(path)) as file:
-            file.write(json.dumps(content, indent=1).encode())
+            file.write(json.dumps(self.as_json(), indent=1).encode())
 
     @classmethod
     def load(cls, path: Any) -> Certificate:
         """Read what `save` wrote."""
+        content = Path(path).read_bytes()
         try:
-            content = json.loads(Path(path).read_bytes())
-            if content.pop("format") != FORMAT:
-                raise KeyError("format")
-            content["support"] = np.array(content["support"], dtype=np.intp)
-            content["loadings"] = np.array(content["loadings"], dtype=np.float64)
-            content["bounds"] = tuple(Bound(str(name), float(value), float(s)) for name, value, s in content["bounds"])
-            content["assumptions"] = tuple(content["assumptions"])
-            return cls(**content)
+            return cls.from_json(json.loads(content))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path} is not a certificate that rspca wrote, or it is damaged: {error!r}.") from error

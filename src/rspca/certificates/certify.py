@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.ascent import Tell
 from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.compiled import ENGINE
 from rspca.certificates.progress import Progress
+from rspca.certificates.spectra import Spectra
 from rspca.checks import as_generator, check_real, check_sparsity, check_vector
-from rspca.components import OnStep
+from rspca.components import Component, OnStep
 from rspca.decomposition import Options, rspca_component
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
-from rspca.sequence import eligible_features
+from rspca.sequence import Finder, Found, eligible_features
 
 Array = NDArray[Any]
 
@@ -68,22 +72,18 @@ def certify(
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
     op = prepare(given, center=center, scale=scale)
-    assumptions = (
-        ("the Gram matrix is taken as given",) if not given.has_samples else
-        ("columns centered" if center else "columns not centered",
-         f"columns scaled: {scale}" if scale is not False else "columns not scaled")
-    )  # fmt: skip
     return certify_operator(
-        op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step, assumptions=assumptions,
-        center=center, scale=scale,
+        op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step,
+        assumptions=assumed(given, center, scale), center=center, scale=scale,
     )  # fmt: skip
 
 
 def certify_operator(
     op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
     on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
+    spectra: Spectra | None = None,
 ) -> Certificate:  # fmt: skip
-    """Certify on data that are prepared, and perhaps deflated."""
+    """Certify on data that are prepared, and perhaps deflated; `spectra` is what an earlier call learned of them."""
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
@@ -98,7 +98,7 @@ def certify_operator(
                    deadline=deadline, on_step=on_step)  # fmt: skip
     stopped_by = "exhausted"
     try:
-        _prove(run, op, k, eligible)
+        _prove(run, op, k, eligible, spectra)
         if run.out_of_time():
             stopped_by = "time"
     except KeyboardInterrupt:
@@ -110,16 +110,52 @@ def certify_operator(
     upper = max(run.upper + margin, lower)
     optimal = upper <= (1.0 + tol) * lower
     values = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
-    return Certificate(
-        k=k, lower=unit**2 * lower, upper=unit**2 * upper, status="optimal" if optimal else "gap",
+    found = Certificate(
+        k=k, lower=lower, upper=upper, status="optimal" if optimal else "gap",
         stopped_by="proof" if optimal else stopped_by, support=support, loadings=values,
-        bounds=tuple(bound._replace(value=unit**2 * bound.value) for bound in run.bounds), assumptions=assumptions,
-        margin=unit**2 * margin, survivors=run.survivors, nodes=run.nodes, engine=ENGINE,
-        seconds=time.perf_counter() - began, n_features=op.shape[1], center=center, scale=scale, tol=tol,
+        bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
+        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1], center=center, scale=scale, tol=tol,
     )  # fmt: skip
+    return found.in_units(unit**2)
 
 
-def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
+def certified(
+    method: Callable[..., list[Component]], *, seconds: float, count: int, assumptions: tuple[str, ...], center: bool,
+    scale: bool | str, rng: np.random.Generator, **options: Any,
+) -> Finder:  # fmt: skip
+    """Return a finder of components by this method, each with a certificate, and with what the proof improved."""
+    number = itertools.count()
+
+    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
+        one = method(op, 1, [k], rng=rng, **options)[0]
+        earlier = next(number)
+        given = (f"given the {earlier} component(s) before it, as deflation left the data",) if earlier else ()
+        deadline = time.perf_counter() + seconds / count
+        proof = certify_operator(
+            op, k, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center, scale=scale,
+            assumptions=assumptions + given,
+        )  # fmt: skip
+        tell("certified", 0, proof.upper)
+        support, loadings = one.support, one.loadings
+        if proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd":
+            support, loadings = proof.support, proof.loadings
+        return Found(
+            support, loadings, one.n_iter, one.converged, one.relaxed_variance, one.inclusion_probability,
+            one.swap_optimal, proof,
+        )  # fmt: skip
+
+    return find
+
+
+def assumed(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ...]:
+    """Return in words what a certificate of this data takes for granted."""
+    if not op.has_samples:
+        return ("the Gram matrix is taken as given",)
+    scaled = f"columns scaled ({scale})" if scale is not False else "columns not scaled"
+    return ("columns centered" if center else "columns not centered", scaled)
+
+
+def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, spectra: Spectra | None) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     if len(eligible) <= stages.SMALL:
         A = op.gram_block(eligible)
@@ -141,10 +177,10 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array) -> None:
                 run.survivors = step.survivors
                 run.reached(step.support, step.lower)
                 run.proven("feature by feature", step.upper, time.perf_counter() - began)
-    stages.by_products(run, op, k)
+    stages.by_products(run, op, k, spectra or Spectra(op))
 
 
-def certified_steps(op: OperatorMixin, most: int, run: Progress) -> Any:
+def certified_steps(op: OperatorMixin, most: int, run: Progress) -> Iterator[stages.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     before = None
     rng = np.random.default_rng(0)
@@ -188,4 +224,4 @@ def _silent(stage: str, iteration: int, variance: float) -> None:
     """Tell nobody."""
 
 
-__all__ = ["certified_steps", "certify", "certify_operator"]
+__all__ = ["assumed", "certified", "certified_steps", "certify", "certify_operator"]

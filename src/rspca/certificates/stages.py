@@ -16,7 +16,7 @@ from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
-from rspca.certificates.spectra import MOST_SAMPLES, proven_spectrum, small_gram
+from rspca.certificates.spectra import MOST_SAMPLES, Spectra
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
@@ -29,8 +29,6 @@ SEMIDEFINITE = 600
 """Features up to which the semidefinite dual is solved: a step is an n x n eigendecomposition."""
 MOST_SURVIVORS = 4000
 """Features up to which the Gram matrix of what one test left is made for the next."""
-PAIRS = 40
-"""Leading eigenpairs that the spectral bounds of large data use."""
 RANKS = (1, 2, 3, 4, 5, 6)
 PENALTIES = 5
 HOPELESS = 1.3
@@ -98,15 +96,13 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
             break
 
 
-def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
+def by_products(run: Progress, op: OperatorMixin, k: int, spectra: Spectra) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
     m, n = op.shape
     if run.finished():
         return
     if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
-        gram = small_gram(op)
-        proven = proven_spectrum(op, PAIRS, gram)
-        pairs, margin = proven.pairs, proven.margin
+        pairs, margin = spectra.proven
         run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
         run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
         ranks = worthwhile_ranks(pairs, RANKS)
