@@ -20,6 +20,7 @@ _HOMES = {
     "compare": "rspca.comparison",
     "certify": "rspca.certificates.certify",
     "Certificate": "rspca.certificates.certificate",
+    "path": "rspca.paths",
     "load": "rspca.models",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",

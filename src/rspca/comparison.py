@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rspca.checks import TooLarge, as_generator, check_choice, check_sparsity
+from rspca.certificates.certificate import Certificate
+from rspca.certificates.certify import assumed, certify_operator
+from rspca.checks import TooLarge, as_generator, check_choice, check_real, check_sparsity
 from rspca.components import Component, OnStep, Step
 from rspca.methods import METHODS
 from rspca.operators.sources import as_operator, prepare
@@ -29,6 +31,8 @@ class Compared(NamedTuple):
     passes: float
     overlap: float
     """Share of its support that is also in the support of the best row."""
+    of_bound: float | None = None
+    """variance / the proven upper bound for this number of non-zeros: 1 is proven optimal. None for `pca`."""
 
 
 class Comparison(tuple[Compared, ...]):
@@ -36,22 +40,33 @@ class Comparison(tuple[Compared, ...]):
 
     skipped: dict[str, str]
     """Methods that refused data of this size, with their reasons."""
+    certificate: Certificate | None
+    """What is proven of all k features; its ``upper`` is the bound beside every method."""
 
-    def __new__(cls, rows: Iterable[Compared] = (), skipped: dict[str, str] | None = None) -> Comparison:
-        """Return the rows, with the methods that have none."""
+    def __new__(
+        cls, rows: Iterable[Compared] = (), skipped: dict[str, str] | None = None,
+        certificate: Certificate | None = None,
+    ) -> Comparison:  # fmt: skip
+        """Return the rows, with the methods that have none, and what no method can exceed."""
         self = super().__new__(cls, rows)
-        self.skipped = dict(skipped or {})
+        self.skipped, self.certificate = dict(skipped or {}), certificate
         return self
 
     def __str__(self) -> str:
-        """Return the rows as a table, and below it what was skipped."""
-        head = f"{'method':<12}{'loadings':<10}{'non-zeros':>9}{'share':>10}{'overlap':>9}{'passes':>8}{'seconds':>9}"
+        """Return the rows as a table, and below it what was proven and what was skipped."""
+        head = f"{'method':<12}{'loadings':<10}{'non-zeros':>9}{'share':>10}{'of bound':>10}{'overlap':>9}{'passes':>8}"
         lines = [
-            f"{r.method:<12}{r.normalization:<10}{r.nonzeros:>9}{r.share:>10.4f}{r.overlap:>9.2f}{r.passes:>8.1f}"
-            f"{r.seconds:>9.3f}"
+            f"{r.method:<12}{r.normalization:<10}{r.nonzeros:>9}{r.share:>10.4f}{_of_bound(r.of_bound):>10}"
+            f"{r.overlap:>9.2f}{r.passes:>8.1f}{r.seconds:>9.3f}"
             for r in self
         ]
-        return "\n".join([head, *lines, *(f"{name}: skipped. {reason}" for name, reason in self.skipped.items())])
+        proven = [f"proven: {self.certificate}"] if self.certificate is not None else []
+        skipped = [f"{name}: skipped. {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([f"{head}{'seconds':>9}", *lines, *proven, *skipped])
+
+
+def _of_bound(share: float | None) -> str:
+    return "-" if share is None else f"{share:.4f}"
 
 
 def compare(
@@ -61,6 +76,7 @@ def compare(
     methods: Iterable[str] | None = None,
     center: bool = True,
     scale: bool | str = False,
+    certify_seconds: float | None = 5.0,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Comparison:
@@ -68,7 +84,8 @@ def compare(
 
     Each method runs once; its support is then refitted. A method that finds fewer than k features, because of ties or
     because it leaves some at zero, says so in `nonzeros`. One that refuses data of this size is in `skipped`, with its
-    reason. `pca` is listed once, dense, as the yardstick: its share is 1.
+    reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
+    bound on what any k features can have; None leaves it out.
 
     Examples
     --------
@@ -85,6 +102,8 @@ def compare(
     given = as_operator(X)
     check_sparsity(k, 1, given.shape[1])
     as_generator(random_state)
+    if certify_seconds is not None:
+        check_real("certify_seconds", certify_seconds, 0.0, strict=True)
     op = prepare(given, center=center, scale=scale)
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     found, skipped = list[tuple[str, str, Component, float]](), dict[str, str]()
@@ -104,11 +123,19 @@ def compare(
                 on_step(Step(f"{name} {loadings}", 0, len(found), one.variance, None, seconds))
     found.sort(key=lambda row: -row[2].variance)
     best = next((row[2].support for row in found if row[0] != "pca"), np.arange(op.shape[1]))
+    proof = None
+    if certify_seconds is not None:
+        leader = next((row[2].support for row in found if len(row[2].support) <= k), None)
+        proof = certify_operator(
+            op, k, leader, deadline=time.perf_counter() + certify_seconds, tol=1e-6, rng=np.random.default_rng(0),
+            assumptions=assumed(given, center, scale), center=center, scale=scale,
+        )  # fmt: skip
     rows = (
         Compared(
             name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
             len(np.intersect1d(one.support, best)) / len(one.support),
+            one.variance / proof.upper if proof is not None and len(one.support) <= k else None,
         )
         for name, loadings, one, seconds in found
     )  # fmt: skip
-    return Comparison(rows, skipped)
+    return Comparison(rows, skipped, proof)

@@ -16,7 +16,6 @@ from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.compiled import ENGINE
 from rspca.certificates.progress import Progress
-from rspca.certificates.spectra import Spectra
 from rspca.checks import as_generator, check_real, check_sparsity, check_vector
 from rspca.components import Component, OnStep
 from rspca.decomposition import Options, rspca_component
@@ -81,9 +80,9 @@ def certify(
 def certify_operator(
     op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
     on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
-    spectra: Spectra | None = None,
+    known: stages.Known | None = None,
 ) -> Certificate:  # fmt: skip
-    """Certify on data that are prepared, and perhaps deflated; `spectra` is what an earlier call learned of them."""
+    """Certify on data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
@@ -98,7 +97,7 @@ def certify_operator(
                    deadline=deadline, on_step=on_step)  # fmt: skip
     stopped_by = "exhausted"
     try:
-        _prove(run, op, k, eligible, spectra)
+        _prove(run, op, k, eligible, stages.Known(op) if known is None else known)
         if run.out_of_time():
             stopped_by = "time"
     except KeyboardInterrupt:
@@ -155,7 +154,7 @@ def assumed(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ..
     return ("columns centered" if center else "columns not centered", scaled)
 
 
-def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, spectra: Spectra | None) -> None:
+def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, known: stages.Known) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     if len(eligible) <= stages.SMALL:
         A = op.gram_block(eligible)
@@ -172,28 +171,29 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, spectra: S
     run.bound("trace", lambda: float(top_sum(op.sq_norms, k)))
     if k <= STEP_BY_STEP and not run.finished():
         began = time.perf_counter()
-        for step in certified_steps(op, k, run):
+        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left())
+        for step in certified_steps(known, k, half):
             if step.k == k:
-                run.survivors = step.survivors
+                run.survivors, run.nodes = step.survivors, half.nodes
                 run.reached(step.support, step.lower)
                 run.proven("feature by feature", step.upper, time.perf_counter() - began)
-    stages.by_products(run, op, k, spectra or Spectra(op))
+    stages.by_products(run, known, k)
 
 
-def certified_steps(op: OperatorMixin, most: int, run: Progress) -> Iterator[stages.Certified]:
+def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[stages.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
-    before = None
+    yield from known.steps[:most]
     rng = np.random.default_rng(0)
-    for k in range(1, most + 1):
+    for k in range(len(known.steps) + 1, most + 1):
         if run.out_of_time():
             return
-        found = rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng)
-        support, lower = _evaluated(op, found.support)
-        step = stages.step_by_step(op, k, support, lower, before, run)
+        found = rspca_component(known.op, k, _silent, options=Options(), normalization="svd", rng=rng)
+        support, lower = _evaluated(known.op, found.support)
+        step = stages.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
         if step is None:
             return
+        known.steps.append(step)
         yield step
-        before = step
 
 
 def rounding_margin(op: OperatorMixin, k: int, upper: float) -> float:

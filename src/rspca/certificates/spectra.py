@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,6 @@ from rspca.spectral import leading_pairs
 
 Array = NDArray[Any]
 
-PAIRS = 40
-"""Leading eigenpairs that the spectral bounds of large data use."""
 MOST_SAMPLES = 6000
 """The smaller side of X up to which its square Gram matrix is made: 290 MB."""
 
@@ -27,18 +24,6 @@ class Proven(NamedTuple):
 
     pairs: Spectrum
     margin: float
-
-
-class Spectra:
-    """The small Gram matrix and the proven spectrum of one operator, made when they are first asked for."""
-
-    def __init__(self, op: OperatorMixin) -> None:
-        self.op = op
-
-    @cached_property
-    def proven(self) -> Proven:
-        """The leading pairs, with proof."""
-        return proven_spectrum(self.op, PAIRS, small_gram(self.op))
 
 
 def small_gram(op: OperatorMixin) -> Array:

@@ -16,7 +16,7 @@ from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
-from rspca.certificates.spectra import MOST_SAMPLES, Spectra
+from rspca.certificates.spectra import MOST_SAMPLES, Proven, proven_spectrum, small_gram
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
@@ -29,6 +29,8 @@ SEMIDEFINITE = 600
 """Features up to which the semidefinite dual is solved: a step is an n x n eigendecomposition."""
 MOST_SURVIVORS = 4000
 """Features up to which the Gram matrix of what one test left is made for the next."""
+PAIRS = 40
+"""Leading eigenpairs that the spectral bounds of large data use."""
 RANKS = (1, 2, 3, 4, 5, 6)
 PENALTIES = 5
 HOPELESS = 1.3
@@ -96,13 +98,14 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
             break
 
 
-def by_products(run: Progress, op: OperatorMixin, k: int, spectra: Spectra) -> None:
+def by_products(run: Progress, known: Known, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
+    op = known.op
     m, n = op.shape
     if run.finished():
         return
-    if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
-        pairs, margin = spectra.proven
+    if known.affordable(run.seconds_left()):
+        pairs, margin = known.spectrum()
         run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
         run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
         ranks = worthwhile_ranks(pairs, RANKS)
@@ -127,6 +130,27 @@ def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
     """Return the ranks to try: those after which the spectrum falls by a good part, and the first few."""
     following = pairs.values[1:]
     return [r for r in ranks if r <= 3 or (r < len(pairs.values) and following[r - 1] <= 0.95 * pairs.values[r - 1])]
+
+
+class Known:
+    """What has been proven of one operator, for every k that will be asked for: its spectrum, and small k."""
+
+    def __init__(self, op: OperatorMixin) -> None:
+        self.op = op
+        self.steps: list[Certified] = []
+        """Certified results for k = 1, 2, ..."""
+        self._spectrum: Proven | None = None
+
+    def affordable(self, seconds: float) -> bool:
+        """Return whether the spectrum is known, or can be had in this time."""
+        m, n = self.op.shape
+        return self._spectrum is not None or (min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * seconds)
+
+    def spectrum(self) -> Proven:
+        """Return the leading pairs with their proof."""
+        if self._spectrum is None:
+            self._spectrum = proven_spectrum(self.op, PAIRS, small_gram(self.op))
+        return self._spectrum
 
 
 class Certified(NamedTuple):

@@ -1,0 +1,162 @@
+"""The path over k: variance, proven bound and gap for each k, and a k to begin with."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.stages import Known
+from rspca.checks import as_generator, check_choice, check_real, check_sparsity
+from rspca.components import OnStep, Step
+from rspca.decomposition import Options, on_support, rspca_component
+from rspca.operators.protocol import OperatorMixin
+from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.polishing import climb, refit
+from rspca.sequence import eligible_features
+from rspca.spectral import leading_pairs
+from rspca.vectors import spread, top_k
+
+Array = NDArray[Any]
+
+
+class PathPoint(NamedTuple):
+    """The best component found with k features."""
+
+    k: int
+    variance: float
+    share: float
+    """variance / ||X||_2^2: what it has of the first principal component's."""
+    upper: float | None
+    """Proven: no k features have more. None if that was not asked for."""
+    gap: float | None
+    """(upper - variance) / variance."""
+    support: Array
+    loadings: Array
+
+
+class Path(tuple[PathPoint, ...]):
+    """Points by increasing k; prints as a table. `suggested` is a k to begin with, and `why` says why."""
+
+    suggested: int
+    why: str
+
+    def __new__(cls, points: Iterable[PathPoint] = ()) -> Path:
+        """Return the points with the k that they suggest."""
+        self = super().__new__(cls, points)
+        self.suggested, self.why = suggestion([p.k for p in self], [p.share for p in self])
+        return self
+
+    def __str__(self) -> str:
+        """Return the points as a table, and the suggestion."""
+        lines = [f"{'k':>7}{'variance':>14}{'share':>9}{'upper':>14}{'gap':>10}"]
+        for p in self:
+            proven = f"{p.upper:>14.6g}{p.gap:>10.2e}" if p.upper is not None else f"{'-':>14}{'-':>10}"
+            lines.append(f"{p.k:>7}{p.variance:>14.6g}{p.share:>9.4f}{proven}")
+        return "\n".join([*lines, f"k = {self.suggested}: {self.why}"])
+
+
+def path(
+    X: Any,
+    ks: Sequence[int],
+    *,
+    certify: bool = False,
+    seconds: float = 60.0,
+    center: bool = True,
+    scale: bool | str = False,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+) -> Path:
+    """Return the first component for each k, each started from its neighbors too, with bounds if `certify`.
+
+    `seconds` is the time for all the proofs together.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> found = rspca.path(rspca.GramOperator(rspca.datasets.load_pitprops()), range(1, 14), certify=True)
+    >>> found.suggested, max(point.gap for point in found) < 1e-6
+    (7, True)
+    """
+    check_choice("certify", certify, (True, False))
+    check_real("seconds", seconds, 0.0, strict=True)
+    given = as_operator(X)
+    wanted = sorted({check_sparsity(k, 1, given.shape[1])[0] for k in ks})
+    if not wanted:
+        raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
+    rng = as_generator(random_state)
+    prepared = prepare(given, center=center, scale=scale)
+    op, unit = balanced(prepared)
+    started = time.perf_counter()
+    supports = _supports(op, wanted, rng)
+    largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
+    known, points = Known(op), list[PathPoint]()
+    deadline = time.perf_counter() + seconds
+    for number, k in enumerate(wanted):
+        value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]
+        upper = None
+        if certify:
+            now = time.perf_counter()
+            share = max(deadline - now, 1e-3) / (len(wanted) - number)
+            proof = certify_operator(
+                op, k, support, deadline=now + share, tol=1e-6, rng=np.random.default_rng(0), known=known,
+                assumptions=assumed(given, center, scale), center=center, scale=scale,
+            )  # fmt: skip
+            upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
+        gap = None if upper is None else (upper - value) / value
+        upper = None if upper is None else unit**2 * upper
+        points.append(PathPoint(k, unit**2 * value, value / largest, upper, gap, support, loadings))
+        if on_step is not None:
+            on_step(Step(f"k = {k}", 0, number + 1, unit**2 * value, upper, time.perf_counter() - started))
+    for number in range(len(points) - 2, -1, -1):  # more features never have less, so a bound holds for fewer too
+        point, bound = points[number], points[number + 1].upper
+        if point.upper is not None and bound is not None and bound < point.upper:
+            points[number] = point._replace(upper=bound, gap=(bound - point.variance) / point.variance)
+    return Path(points)
+
+
+def suggestion(ks: Sequence[int], shares: Sequence[float]) -> tuple[int, str]:
+    """Return the k after which the curve flattens: farthest above the straight line between its ends, k on a log scale.
+
+    It is where a feature more begins to add less than the average feature of the range did; nothing statistical.
+    """
+    if len(ks) < 3:
+        return ks[-1], "the largest tried; give three or more values of k for a suggestion"
+    x, y = np.log(np.asarray(ks, dtype=float)), np.asarray(shares, dtype=float)
+    line = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
+    best = int(np.argmax(y - line))
+    if best == 0:
+        return ks[-1], "the largest tried: the share grows faster and faster up to there, so try larger k"
+    return ks[best], (
+        f"the curve of share against log k bends most here: {ks[best]} features have {100 * y[best]:.3g} % of the "
+        f"variance of the first principal component, {ks[-1]} have {100 * y[-1]:.3g} %"
+    )
+
+
+def _supports(op: OperatorMixin, ks: list[int], rng: np.random.Generator) -> dict[int, Array]:
+    """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one."""
+    eligible = eligible_features(op)
+    best: dict[int, tuple[float, Array]] = {}
+    for k in ks:
+        found = rspca_component(op, k, lambda *_: None, options=Options(), normalization="svd", rng=rng).support
+        best[k] = (refit(op.restrict(found), np.ones(len(found)))[0], found)
+    for order in (ks, ks[::-1]):  # up, each from the one before; then down
+        for before, k in itertools.pairwise(order):
+            support = best[before][1]
+            part = op.restrict(support)
+            _, loadings = refit(part, np.ones(len(support)))
+            gradient = op.gradient(part, support, loadings)
+            ranking = np.abs(spread(loadings, support, len(gradient))) if k < before else np.abs(gradient)
+            if k > before:
+                ranking[support] = np.inf  # all of the smaller support, and the most promising others
+            start = eligible[top_k(ranking[eligible], k)]
+            v = on_support(np.where(gradient == 0.0, 1e-12, gradient), start)
+            end = climb(op, v, min(k, len(eligible)), eligible=eligible, tol=1e-9, max_iter=30)
+            if end.variance > best[k][0] * (1.0 + 1e-12):
+                best[k] = (end.variance, end.support)
+    return {k: support for k, (_, support) in best.items()}
