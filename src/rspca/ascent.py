@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.polishing import Polished, best_after_swaps, climb, polish
+from rspca.polishing import Polished, best_after_swaps, climb, exchange, polish
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread, top_k
@@ -21,6 +21,8 @@ FINALISTS = 10
 """Candidates that climb one by one; more than these are thinned out by power steps together."""
 SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 """Different ends of polishing from which swaps are tried, and the k up to which from more than the best."""
+MOST_EXCHANGES = 2
+"""Times that several features are exchanged at once after the ascent."""
 FEW, POOL = 64, 512
 """Supports of at most so many features are also sought among so many features, those that vary most."""
 START_BUDGET = 2 * 10**7
@@ -110,7 +112,7 @@ def improve_by_sketch(
             tell("polish", best.n_iter, variance)
         if gain <= tol * variance:
             break
-    return best._replace(variance=variance)
+    return exchange(data.source, best._replace(variance=variance), gradient, eligible=eligible, most=MOST_EXCHANGES)
 
 
 def few_features(op: OperatorMixin, k: int, eligible: Array, *, tol: float) -> list[Polished]:

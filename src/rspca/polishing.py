@@ -93,6 +93,40 @@ def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, m
     return Polished(support, loadings, value, n_iter, None)
 
 
+def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, eligible: Array, most: int) -> Polished:
+    """Exchange features of small worth for others of larger worth while that gains variance, at most so many times.
+
+    To second order a feature j outside adds g_j^2 / (l - a_jj) to the variance l, with g = X'Xv, and a feature i inside
+    takes v_i^2 (l - a_ii) with it. A power step compares |g_j| with l |v_i|, which favors what is inside: its own
+    variance is in its gradient. Several are exchanged at once, half as many if that gains nothing, down to one.
+    """
+    best, diagonal, part = start, op.sq_norms, None
+    for _ in range(most):
+        support, value = best.support, best.variance
+        if part is not None:
+            gradient = op.gradient(part, support, best.loadings)
+        inside = best.loadings**2 * np.maximum(value - diagonal[support], 0.0)
+        outside = np.zeros(op.shape[1])
+        outside[eligible] = gradient[eligible] ** 2 / np.maximum(value - diagonal[eligible], SMALLEST_GAIN * value)
+        outside[support] = 0.0
+        joining = top_k(outside, min(len(support), len(eligible) - len(support)))
+        joining = joining[np.argsort(-outside[joining], kind="stable")]
+        leaving = np.argsort(inside, kind="stable")[: len(joining)]
+        count = int(np.count_nonzero(outside[joining] > inside[leaving]))
+        while count:
+            kept = np.delete(support, leaving[:count])
+            proposed = np.sort(np.concatenate([kept, joining[:count]]))
+            part = op.restrict(proposed)
+            reached, loadings = refit(part, gradient[proposed], ROUGH)
+            if reached > (1.0 + SMALLEST_GAIN) * value:
+                break
+            count //= 2
+        if not count:
+            return best
+        best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
+    return best
+
+
 def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, Array]:
     """Return the leading eigenpair of the few columns of a support, from a good start."""
     values, vectors = leading_pairs(part, 1, start, tol=tol)
