@@ -12,9 +12,14 @@ X = np.random.default_rng(0).standard_normal((40, 60)) * np.linspace(0.5, 2.0, 6
 K = 7
 
 
+def compare(*arguments, **options):
+    """rspca.compare, with little time for the bound."""
+    return rspca.compare(*arguments, **{"certify_seconds": 0.3, **options})
+
+
 @pytest.fixture(scope="module")
 def rows():
-    return rspca.compare(X, K)
+    return compare(X, K)
 
 
 def test_every_method_is_there_with_both_normalizations(rows):
@@ -69,8 +74,9 @@ def test_the_overlap_is_with_the_best_sparse_row(rows):
 
 
 def test_the_printed_table_has_a_head_and_one_line_a_row(rows):
-    head, *lines = str(rows).splitlines()
-    assert head.split() == ["method", "loadings", "non-zeros", "share", "overlap", "passes", "seconds"]
+    head, *lines, proven = str(rows).splitlines()
+    assert proven.startswith("proven: ")
+    assert head.split() == ["method", "loadings", "non-zeros", "share", "of", "bound", "overlap", "passes", "seconds"]
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows, strict=True):
         cells = line.split()
@@ -87,33 +93,33 @@ def test_each_method_runs_once(monkeypatch):
 
     for name, method in list(rspca.METHODS.items()):
         monkeypatch.setitem(rspca.METHODS, name, counted(name, method))
-    rspca.compare(X, K)
+    compare(X, K)
     assert sorted(calls) == sorted(rspca.METHODS)
 
 
 def test_a_method_that_refuses_the_size_is_skipped_with_its_reason():
     wide = np.random.default_rng(0).standard_normal((5, 600))
-    rows = rspca.compare(wide, K, methods=["maxcomp", "dspca", "tpower"])
+    rows = compare(wide, K, methods=["maxcomp", "dspca", "tpower"])
     assert {row.method for row in rows} == {"maxcomp", "tpower"}
     assert list(rows.skipped) == ["dspca"]
     assert "600 features, at most 500" in rows.skipped["dspca"]
     assert str(rows).splitlines()[-1] == f"dspca: skipped. {rows.skipped['dspca']}"
-    assert len(rspca.compare(wide, K, methods=["dspca"])) == 0
+    assert len(compare(wide, K, methods=["dspca"])) == 0
 
 
 def test_other_errors_are_not_swallowed():
     with pytest.raises(ValueError, match="no variance"):
-        rspca.compare(np.ones((5, 4)), 2)
+        compare(np.ones((5, 4)), 2)
 
 
 def test_fewer_features_than_k_are_said():
     A = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 2.5]])
-    rows = rspca.compare(rspca.GramOperator(A), 2, methods=["rspca", "tpower"])
+    rows = compare(rspca.GramOperator(A), 2, methods=["rspca", "tpower"])
     assert {(row.method, row.nonzeros) for row in rows} == {("rspca", 2), ("tpower", 1)}
 
 
 def test_a_comparison_can_be_pickled():
-    rows = rspca.compare(X, K, methods=["maxcomp"])
+    rows = compare(X, K, methods=["maxcomp"])
     again = pickle.loads(pickle.dumps(rows))
     assert again == rows
     assert again.skipped == rows.skipped == {}
@@ -135,20 +141,38 @@ def test_a_comparison_can_be_drawn(rows):
 
 
 def test_methods_can_be_chosen():
-    rows = rspca.compare(X, K, methods=["maxcomp"])
+    rows = compare(X, K, methods=["maxcomp"])
     assert [row.method for row in rows] == ["maxcomp", "maxcomp"]
 
 
 def test_sparse_data_scaling_and_covariances_are_taken():
-    dense, sparse = rspca.compare(X, 3, scale=True), rspca.compare(sp.csr_array(X), 3, scale=True)
+    dense, sparse = compare(X, 3, scale=True), compare(sp.csr_array(X), 3, scale=True)
     Z = (X - X.mean(0)) / X.std(0)
-    gram = rspca.compare(rspca.GramOperator(Z.T @ Z), 3)
+    gram = compare(rspca.GramOperator(Z.T @ Z), 3)
     for other in (sparse, gram):
         np.testing.assert_allclose([row.share for row in other], [row.share for row in dense], rtol=1e-6)
 
 
 def test_progress_is_told_once_a_row():
     steps = []
-    rows = rspca.compare(X, K, on_step=steps.append)
+    rows = compare(X, K, on_step=steps.append)
     assert len(steps) == len(rows)
     assert {step.variance for step in steps} == {row.variance for row in rows}
+
+
+def test_the_bound_beside_every_method_is_proven_and_reached_by_none_but_the_best(rows):
+    assert rows.certificate.upper >= max(row.variance for row in rows if row.method != "pca")
+    for row in rows:
+        if row.method == "pca":
+            assert row.of_bound is None
+        else:
+            assert row.of_bound == pytest.approx(row.variance / rows.certificate.upper)
+    assert "proven: " in str(rows)
+
+
+def test_the_bound_can_be_left_out():
+    rows = compare(X, K, methods=["rspca", "maxcomp"], certify_seconds=None)
+    assert rows.certificate is None
+    assert all(row.of_bound is None for row in rows)
+    with pytest.raises(ValueError, match="certify_seconds=0"):
+        compare(X, K, certify_seconds=0)

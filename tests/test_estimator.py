@@ -391,9 +391,32 @@ def test_top_features_make_a_frame():
     assert len(frame) == 3
 
 
-def test_the_certificate_option_says_that_it_is_not_there_yet():
-    with pytest.raises(ValueError, match="certify=True"):
-        SparsePCA(certify=True).fit(planted())
+def test_certified_components_carry_their_proofs():
+    model = SparsePCA(2, k=3, scale=True, certify=True, random_state=0).fit(WINE)
+    first, second = model.certificates_
+    assert first.status == second.status == "optimal"
+    assert first.support.tolist() == model.supports_[0].tolist()
+    assert first.lower == pytest.approx(model.explained_variance_[0] * (len(WINE) - 1))
+    assert second.lower == pytest.approx(model.explained_variance_[1] * (len(WINE) - 1))  # the next adjusted variance
+    assert any("before it" in said for said in second.assumptions)
+    assert not hasattr(SparsePCA(1, k=3).fit(WINE), "certificates_")
+
+
+def test_certificates_stay_with_a_saved_model(tmp_path):
+    model = SparsePCA(1, k=3, scale=True, certify=True, random_state=0).fit(WINE)
+    model.save(tmp_path / "model.npz")
+    again = rspca.load(tmp_path / "model.npz").certificates_[0]
+    assert (again.lower, again.upper, again.bounds) == (
+        model.certificates_[0].lower, model.certificates_[0].upper, model.certificates_[0].bounds,
+    )  # fmt: skip
+    assert again.verify(WINE)
+
+
+def test_what_cannot_be_certified_is_refused_before_work_starts():
+    with pytest.raises(ValueError, match="method='spasm' finds them together"):
+        SparsePCA(certify=True, method="spasm", k=2).fit(planted())
+    with pytest.raises(ValueError, match="'schur'"):
+        rspca.decompose(rspca.GramOperator(np.eye(3)), 1, k=2, certify=True, deflation="hotelling")
 
 
 def test_a_fit_that_runs_out_of_iterations_says_so():

@@ -134,7 +134,7 @@ def compare(
         Compared(
             name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
             len(np.intersect1d(one.support, best)) / len(one.support),
-            one.variance / proof.upper if proof is not None and len(one.support) <= k else None,
+            float(one.variance / proof.upper) if proof is not None and len(one.support) <= k else None,
         )
         for name, loadings, one, seconds in found
     )  # fmt: skip
