@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rspca
-from rspca.polishing import Polished, swap
+from rspca.polishing import Polished, climb, exchange, refit, swap
 
 
 def random_gram(seed, n=None):
@@ -206,3 +206,30 @@ def test_all_features_of_a_wide_matrix_need_no_square_matrix_of_them():
     assert every.swap_optimal is True
     assert nearly.swap_optimal is None
     assert every.variance == pytest.approx(np.linalg.norm(X - X.mean(0), 2) ** 2)
+
+
+@given(st.integers(0, 10**6))
+def test_exchanges_by_worth_never_lose_variance_and_keep_k_eligible_features(seed):
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(3, 12)), int(rng.integers(4, 14))
+    X = rng.standard_normal((m, n)) * rng.uniform(0.2, 2.0, n)
+    op = rspca.as_operator(X)
+    k = int(rng.integers(1, n))
+    eligible = np.sort(rng.choice(n, int(rng.integers(k, n + 1)), replace=False))
+    support = np.sort(rng.choice(eligible, k, replace=False))
+    value, loadings = refit(op.restrict(support), np.ones(k))
+    start = Polished(support, loadings, value, 0, None)
+    found = exchange(op, start, op.gradient(op.restrict(support), support, loadings), eligible=eligible, most=3)
+    assert found.variance >= value * (1.0 - 1e-12)
+    assert len(found.support) == k
+    assert set(found.support) <= set(eligible)
+    np.testing.assert_allclose(np.linalg.norm(X[:, found.support], 2) ** 2, found.variance, rtol=1e-4)
+
+
+def test_exchanges_by_worth_leave_where_power_steps_stay():
+    # From the first feature, A e_0 is largest at the first feature again, though the second varies more.
+    op = rspca.GramOperator([[1.0, 0.5], [0.5, 1.2]])
+    start = Polished(np.array([0]), np.ones(1), 1.0, 0, None)
+    stayed = climb(op, np.array([1.0, 0.0]), 1, eligible=np.arange(2), tol=1e-9, max_iter=10)
+    assert stayed.support.tolist() == [0]
+    assert exchange(op, start, np.array([1.0, 0.5]), eligible=np.arange(2), most=2).support.tolist() == [1]
