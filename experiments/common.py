@@ -18,6 +18,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.sparse.linalg import LinearOperator, svds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,15 +26,14 @@ RESULTS = ROOT / "experiments" / "results"
 FIGURES = ROOT / "docs" / "figures"
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.common import data, machine  # noqa: E402
+from benchmarks.common import data as data  # noqa: E402
+from benchmarks.common import machine as machine  # noqa: E402
 from rspca.components import Component  # noqa: E402
 from rspca.methods import METHODS  # noqa: E402
-from rspca.operators import prepare  # noqa: E402
+from rspca.operators import prepare as prepare  # noqa: E402
 from rspca.operators.protocol import OperatorMixin  # noqa: E402
 from rspca.sequence import refitted  # noqa: E402
 from rspca.spectral import leading_pairs  # noqa: E402
-
-__all__ = ["METHODS", "data", "leading_pairs", "machine", "plt", "prepare", "refitted"]
 
 Row = dict[str, Any]
 PAPER = {"solver": "projected", "rounding": "bernoulli", "n_draws": 1, "polish": False}
@@ -67,11 +67,6 @@ def needed(make: Callable[[], Any]) -> Any:
     except pytest.skip.Exception as reason:
         say(f"skipped {Path(sys.argv[0]).name}: {reason.msg}")
         raise SystemExit(0) from None
-
-
-def share_of(component: Component, largest: float) -> float:
-    """f of the paper, v'Av / ||A||_2."""
-    return component.variance / largest
 
 
 def undivided(component: Component) -> Component:
@@ -190,8 +185,10 @@ def load_facts(name: str) -> Row:
 def save_figure(figure: Any, name: str) -> None:
     """Write docs/figures/name.png."""
     FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=90, bbox_inches="tight", metadata={"Software": None})
+    path = FIGURES / f"{name}.png"
+    figure.savefig(path, dpi=90, bbox_inches="tight")
     plt.close(figure)
+    Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)  # a third of the size
     say(f"figure: docs/figures/{name}.png")
 
 

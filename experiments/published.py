@@ -33,12 +33,14 @@ COUNTS = (
 )
 """Non-zeros of either component, inferred: at these MaxComp and Spasm both have the values of Table 1. Not printed."""
 
-FIRST_TERMS = """boundary layer heat flow transfer laminar plate shock turbulent hypersonic pressure temperature wall flat surface
+FIRST_TERMS = """
+    boundary layer heat flow transfer laminar plate shock turbulent hypersonic pressure temperature wall flat surface
     mach friction compressible velocity reynolds stagnation skin number stream equations transition solution viscous
     layers separation solutions gradient injection dimensional incompressible fluid edge cylinder shear point
     interaction numbers body wave method leading region bodies supersonic gas measurements approximate local equation
     case constant"""
-SECOND_TERMS = """information library retrieval systems system scientific science libraries research layer services boundary
+SECOND_TERMS = """
+    information library retrieval systems system scientific science libraries research layer services boundary
     indexing search literature heat university documents users classification technology"""
 TERMS = tuple(text.split() for text in (FIRST_TERMS, SECOND_TERMS))
 """Table 2: the terms of the first and of the second component at k = 100, by weight."""

@@ -85,9 +85,7 @@ def values(scale: Scale, number: int) -> Iterator[tuple[str, str, Pair, Pair]]:
     k, counts = KS[number], [count[number] for count in COUNTS]
     ops = (scale.op, scale.rest)
 
-    def of(
-        column: str, reading: str, *vectors: np.ndarray
-    ) -> tuple[str, str, Pair, Pair]:
+    def of(column: str, reading: str, *vectors: np.ndarray) -> tuple[str, str, Pair, Pair]:
         return column, reading, scale.parts(*vectors), tuple(float(np.count_nonzero(v)) for v in vectors)
 
     def each(method: str, normalization: str) -> list[np.ndarray]:
@@ -173,7 +171,8 @@ def main() -> None:
     shown = {
         ("cvx", "the paper's iteration"): ("C4", ":"), ("rspca", "without 1/p"): ("C0", "-"),
         ("rspca", "with 1/p"): ("C0", "--"), ("spasm", "naive"): ("C2", "-"),
-        ("maxcomp", "not of unit length"): ("C1", ":"), ("maxcomp", "naive"): ("C1", "-"), ("default", "svd"): ("k", "-"),
+        ("maxcomp", "not of unit length"): ("C1", ":"), ("maxcomp", "naive"): ("C1", "-"),
+        ("default", "svd"): ("k", "-"),
     }  # fmt: skip
     for component, ax in enumerate(axes):
         for (column, reading), (color, style) in shown.items():
