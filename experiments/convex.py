@@ -67,7 +67,8 @@ def main() -> None:
             rows.append({
                 "data": name, "n": len(A), "k": k, "x'Ax": stationary.variance / largest,
                 "tr AX": float(np.sum(A * relaxed.X)) / largest, "stage 1": refit(A, stationary.x, k) / largest,
-                "the paper's iterate": refit(A, paper, k) / largest, "convex": convex / largest, "default": default / largest, "upper": relaxed.upper / largest,
+                "the paper's iterate": refit(A, paper, k) / largest, "convex": convex / largest,
+                "default": default / largest, "upper": relaxed.upper / largest,
                 "converged": int(relaxed.converged), "time ratio": convex_time / stationary_time,
             })  # fmt: skip
     if rows:

@@ -28,8 +28,8 @@ def main() -> None:
         unit = seconds(one_svds(prepare(X)))
         found = seconds(lambda X=X, n=n: rspca.decompose(X, 1, k=n // 100, random_state=0))
         rows.append({
-            "n": n, "MB of X": X.nbytes / 1e6, "peak over X": peak / X.nbytes, "seconds": spent, "over svds": spent / unit,
-            "component over svds": found / unit,
+            "n": n, "MB of X": X.nbytes / 1e6, "peak over X": peak / X.nbytes, "seconds": spent,
+            "over svds": spent / unit, "component over svds": found / unit,
         })  # fmt: skip
     say(f"m = {M}; the paper has n = 2^12")
     show(rows)

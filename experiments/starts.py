@@ -2,9 +2,10 @@
 
     python experiments/starts.py
 
-Writes results/starts.csv and docs/figures/starts.png: means of 200 draws (20 where n > 500) with s = k from the leading eigenvector, the
-stationary point of the l1 relaxation, the paper's iterate, and the leading eigenvector of the semidefinite relaxation.
-"Algorithm 1" has a random number of features; "exactly k" has k, as long as the start has so many: "features" tells.
+Writes results/starts.csv and docs/figures/starts.png: means of 200 draws (20 where n > 500) with s = k from the leading
+eigenvector, the stationary point of the l1 relaxation, the paper's iterate, and the leading eigenvector of the
+semidefinite relaxation, all refitted. "Algorithm 1" has a random number of features; "exactly k" has k, as long as the
+start has so many: "features" tells.
 """
 
 from __future__ import annotations

@@ -99,6 +99,9 @@ def values(scale: Scale, number: int) -> Iterator[tuple[str, str, Pair, Pair]]:
     yield of("pca", "dense", *scale.leading)
     relaxed = [rspca.relax(op, k, solver="projected", center=False).x for op in ops]
     yield of("cvx", "the paper's iteration", *relaxed)
+    first = relaxed[0] / np.linalg.norm(relaxed[0])
+    left = Deflated(scale.op, first, scale.op.matmat(first))
+    yield of("cvx", "deflated by itself", relaxed[0], rspca.relax(left, k, solver="projected", center=False).x)
     yield of("cvx", "stationary point", *(rspca.relax(op, k, center=False).x for op in ops))
     for divide in (False, True):
         rng = np.random.default_rng(0)
