@@ -5,6 +5,7 @@ python experiments/build.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -50,6 +51,11 @@ def holds(condition: bool, what: str) -> str:
     return ""
 
 
+def possible(percent: int, counts: list[int], n: int) -> bool:
+    """Return whether a number of non-zeros in this range leaves so many percent of zeros, rounded."""
+    return any(round(100.0 * (1.0 - count / n)) == percent for count in range(counts[0], counts[1] + 1))
+
+
 def table(rows: Iterable[Row], columns: dict[str, str], digits: int = 4, **other: int) -> str:
     """Return rows as a Markdown table; `columns` maps keys to headings, `other` keys to other numbers of digits."""
 
@@ -67,15 +73,17 @@ def page() -> str:
         autoescape=False,
     )  # fmt: skip
     environment.globals |= {
-        "holds": holds, "table": table, "zip": zip, "range": range, "abs": abs, "min": min, "max": max, "len": len,
+        "holds": holds, "possible": possible, "table": table, "zip": zip, "range": range, "round": round,
+         "abs": abs, "min": min, "max": max, "len": len,
         "set": set, "all": all, "any": any, "KS": KS, "COUNTS": COUNTS, "PRINTED": TABLE1, "TERMS": TERMS,
     }  # fmt: skip
     environment.filters |= {"d4": lambda x: f"{x:.4f}", "d3": lambda x: f"{x:.3f}", "d2": lambda x: f"{x:.2f}",
                             "d1": lambda x: f"{x:.1f}", "percent": lambda x: f"{100 * x:.1f} %",
                             "commas": lambda x: f"{x:,}"}  # fmt: skip
-    return environment.from_string(TEMPLATE.read_text()).render(
+    text = environment.from_string(TEMPLATE.read_text()).render(
         **{name: Rows(load(name)) for name in TABLES}, facts={name: load_facts(name) for name in FACTS}
     )
+    return re.sub(r"\n{3,}", "\n\n", text)  # where a check or an assignment stood
 
 
 def main() -> None:

@@ -155,13 +155,14 @@ def save(name: str, rows: list[Row], absent: Iterable[str] = ()) -> list[Row]:
     path = RESULTS / f"{name}.csv"
     earlier = [row for row in load(name) if row["data"] in absent] if absent and path.exists() else []
     rows = [*rows, *earlier]
-    if rows:
-        RESULTS.mkdir(exist_ok=True)
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({key: _short(value) for key, value in row.items()} for row in rows)
-    return rows
+    if not rows:
+        return []
+    RESULTS.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: _short(value) for key, value in row.items()} for row in rows)
+    return load(name)  # as written: a figure is the same whether its rows are new or were kept
 
 
 def save_facts(name: str, **facts: Any) -> None:

@@ -50,14 +50,14 @@ def main() -> None:
     if rows:
         show(rows)
     rows = save("gene_expression", rows, absent)
-    figure, ax = plt.subplots(figsize=(7, 3.6))
+    figure, ax = plt.subplots(figsize=(11, 3.6))
     best = {(r["data"], r["k"]): r["f"] for r in rows if r["method"] == "default"}
     for offset, method in enumerate(("maxcomp", "spasm", "rspca")):
         bars = [r["f"] / best[r["data"], r["k"]] for r in rows if r["method"] == method]
         ax.bar(np.arange(len(bars)) + 0.27 * (offset - 1), bars, 0.27, color=("C1", "C2", "C0")[offset], label=method)
-    ax.set_xticks(range(len(best)), [f"{name}\n{k}" for name, k in best], fontsize=5)
+    ax.set_xticks(range(len(best)), [f"{name}\n{k}" for name, k in best], fontsize=7)
     ax.set(ylim=(0.8, 1.01), ylabel="variance over that of our default")
-    ax.legend(frameon=False, fontsize=8, ncols=3, loc="lower right")
+    ax.legend(fontsize=8, ncols=3, loc="lower right")
     save_figure(figure, "gene_expression")
 
 

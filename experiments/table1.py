@@ -34,7 +34,8 @@ from rspca.operators.protocol import OperatorMixin
 from rspca.operators.wrappers import Deflated
 from rspca.vectors import inclusion_probabilities, top_k
 
-DRAWS = 20
+DRAWS, FEW_DRAWS = 20, 5
+"""Draws of Algorithm 1, and those of them after which the second component is sought as Algorithm 2 does."""
 Pair = tuple[float, float]
 
 
@@ -80,7 +81,13 @@ def sampled(x: np.ndarray, k: int, rng: np.random.Generator, *, divide: bool) ->
     return draw / np.linalg.norm(draw)
 
 
-def values(scale: Scale, number: int) -> Iterator[tuple[str, str, Pair, Pair]]:
+def stage1_after(scale: Scale, first: np.ndarray, k: int) -> np.ndarray:
+    """Stage 1 of the second component as Algorithm 2 has it: on X less the *rounded* first component."""
+    left = Deflated(scale.op, first, scale.op.matmat(first))
+    return rspca.relax(left, k, solver="projected", center=False).x
+
+
+def values(scale: Scale, number: int, few: int = FEW_DRAWS) -> Iterator[tuple[str, str, Pair, Pair]]:
     """Yield column, reading, the values for one and two components, and their non-zeros, at one k."""
     k, counts = KS[number], [count[number] for count in COUNTS]
     ops = (scale.op, scale.rest)
@@ -99,16 +106,21 @@ def values(scale: Scale, number: int) -> Iterator[tuple[str, str, Pair, Pair]]:
     yield of("pca", "dense", *scale.leading)
     relaxed = [rspca.relax(op, k, solver="projected", center=False).x for op in ops]
     yield of("cvx", "the paper's iteration", *relaxed)
-    first = relaxed[0] / np.linalg.norm(relaxed[0])
-    left = Deflated(scale.op, first, scale.op.matmat(first))
-    yield of("cvx", "deflated by itself", relaxed[0], rspca.relax(left, k, solver="projected", center=False).x)
     yield of("cvx", "stationary point", *(rspca.relax(op, k, center=False).x for op in ops))
-    for divide in (False, True):
+    for divide, reading in ((False, "without 1/p"), (True, "with 1/p")):
         rng = np.random.default_rng(0)
         draws = [[sampled(x, k, rng, divide=divide) for x in relaxed] for _ in range(DRAWS)]
-        found = np.mean([scale.parts(*pair) for pair in draws], axis=0)
-        nonzeros = np.mean([[np.count_nonzero(v) for v in pair] for pair in draws], axis=0)
-        yield "rspca", "with 1/p" if divide else "without 1/p", tuple(found), tuple(nonzeros)
+        found = np.array([scale.parts(*pair) for pair in draws])
+        nonzeros = np.array([[np.count_nonzero(v) for v in pair] for pair in draws])
+        yield "rspca", reading, tuple(found.mean(axis=0)), tuple(nonzeros.mean(axis=0))
+        best = found.argmax(axis=0)
+        yield "rspca", f"{reading}, best draw", tuple(found.max(axis=0)), tuple(nonzeros[best, (0, 1)])
+        after = [stage1_after(scale, first, k) for first, _ in draws[:few]]
+        pairs = [(first, sampled(x, k, rng, divide=divide)) for (first, _), x in zip(draws, after, strict=False)]
+        for column, several in () if few == 0 else (("cvx", [(relaxed[0], x) for x in after]), ("rspca", pairs)):
+            nonzeros = np.mean([[np.count_nonzero(v) for v in pair] for pair in several], axis=0)
+            mean = np.mean([scale.parts(*pair) for pair in several], axis=0)
+            yield column, f"{reading}, Algorithm 2", tuple(mean), tuple(nonzeros)
     yield of("maxcomp", "not of unit length", *(map(truncated, scale.leading, counts)))
     yield of("maxcomp", "naive", *each("maxcomp", "naive"))
     yield of("maxcomp", "svd", *each("maxcomp", "svd"))
@@ -168,7 +180,7 @@ def main() -> None:
         "table1", norms=scale.norms, eigenvalues=list(scale.values), ranges=ranges, draws=DRAWS, features=n,
         shape=scale.op.shape,
         sparsity=[[round(100 * (1 - count / n), 1) for count in counts] for counts in COUNTS],
-        printed_sparsity=SPARSITY["rspca"],
+        printed_sparsity=SPARSITY["rspca"], few_draws=FEW_DRAWS, printed_cvx_sparsity=SPARSITY["cvx"],
     )  # fmt: skip
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharex=True)
     shown = {
