@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer and make; everything else goes into .venv.
 #   make test PYTHON=python3.13      another interpreter (after make clean)
 #   make test ARGS='-k deflation'    options for pytest, or for rspca demo
+#   make paper ARGS='table1 convex'  some of the experiments
 
 PYTHON ?= python3
 ARGS ?=
@@ -13,7 +14,7 @@ DOCS_READY := .venv/.docs-ready
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs paper clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +33,9 @@ lint: $(READY) ## Check style, format and types
 docs: $(DOCS_READY) ## Build the pages in docs/_build/html and run their examples
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest docs docs/_build/doctest
+
+paper: $(READY) ## Run the paper's experiments and build docs/paper.md
+	$(ONE_THREAD) $(BIN)/python experiments/run.py $(ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf .venv build dist docs/_build docs/generated .coverage .coverage.* htmlcov

@@ -1,5 +1,6 @@
 """Sphinx configuration; build with `make docs`."""
 
+import doctest
 import re
 from importlib.metadata import version as installed_version
 
@@ -28,6 +29,8 @@ autodoc_typehints = "description"  # docstrings leave the types to the signature
 autodoc_typehints_description_target = "documented"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+
+doctest_default_flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS  # as in tests/test_docs.py
 
 html_theme = "furo"
 html_title = f"rspca {release}"

@@ -255,6 +255,25 @@ def test_spasm_with_all_features_is_pca_unless_strict():
     assert abs(strict @ v) < 0.99
 
 
+@pytest.mark.parametrize("method", ["spasm", "rotation"])
+def test_a_later_component_is_refitted_to_what_the_first_leaves(method):
+    # every feature follows the first direction: on any support the best loadings for X itself are the first's again
+    rng = np.random.default_rng(0)
+    signs = np.repeat([1.0, -1.0], 20)
+    scores = 9.0 * np.linalg.qr(rng.standard_normal((80, 2)))[0]
+    data = np.outer(scores[:, 0], 2.0 + 0.3 * signs) + np.outer(scores[:, 1], signs + 0.2 * rng.standard_normal(40))
+    data += 0.05 * rng.standard_normal(data.shape)
+    Z = data - data.mean(0)
+    found = rspca.decompose(data, 2, k=30, method=method)
+    first, second = found.components
+    u = Z @ first.dense() / np.linalg.norm(Z @ first.dense())
+    left = Z[:, second.support] - np.outer(u, u @ Z[:, second.support])
+    best = np.linalg.svd(left, full_matrices=False)[2][0]
+    assert abs(best @ second.loadings) == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(second.variance, np.sum((Z @ second.dense()) ** 2))
+    assert found.score_correlation < 0.7
+
+
 def test_spasm_takes_two_products_an_iteration():
     op = prepare(X)
     leading_pairs(op, 1, tol=1e-9)

@@ -76,18 +76,22 @@ def one_after_another(
 
 
 def all_at_once(
-    find: JointFinder, op: OperatorMixin, ks: list[int], *, on_step: OnStep | None = None
+    find: JointFinder, op: OperatorMixin, ks: list[int], *, normalization: str, on_step: OnStep | None = None
 ) -> list[Component]:
     """Report what a method finds that keeps its components apart by itself: all of them belong to the same X.
 
-    `find` returns or yields at most len(ks) findings, fewer if the rank of X allows no more.
+    `find` returns or yields at most len(ks) findings, fewer if the rank of X allows no more. Loadings are refitted to
+    what the components before leave of X: on X itself the best loadings are those of the first component again.
     """
     found = list[Component]()
     op, unit = balanced(op)
     tell = _teller(on_step, found, unit)
-    before = op.passes
+    left, before = op, op.passes
     for one in find(op, ks, tell) if op.sq_norms.any() else ():
-        component, _ = _component(op, one, unit, before)
+        loadings = NORMALIZATIONS[normalization](left, one.support, one.loadings)
+        component, _ = _component(op, one._replace(loadings=loadings), unit, before)
+        if normalization != "naive" and len(found) + 1 < len(ks):
+            left = DEFLATIONS["schur"](left, component.dense(), left.scores(component.support, component.loadings), [])
         tell("component", len(found), component.variance / unit**2)
         found.append(component)
         before = op.passes

@@ -12,7 +12,6 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_choice, check_integer, check_sparsity
 from rspca.components import Component, OnStep
-from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.sequence import Found, all_at_once, eligible_features, largest_varying, numerical_rank
 from rspca.spectral import leading_pairs
@@ -45,15 +44,12 @@ def rotation(
     check_choice("lengths", lengths, LENGTHS)
     if rank is not None:
         check_integer("rank", rank, n_components, op.shape[1])
-    find = partial(
-        rotated_components, normalization=normalization, rank=rank or max(2, n_components), lengths=lengths,
-        kaiser=kaiser,
-    )  # fmt: skip
-    return all_at_once(find, op, ks, on_step=on_step)
+    find = partial(rotated_components, rank=rank or max(2, n_components), lengths=lengths, kaiser=kaiser)
+    return all_at_once(find, op, ks, normalization=normalization, on_step=on_step)
 
 
 def rotated_components(
-    op: OperatorMixin, ks: list[int], tell: Tell, *, normalization: str, rank: int, lengths: str, kaiser: bool
+    op: OperatorMixin, ks: list[int], tell: Tell, *, rank: int, lengths: str, kaiser: bool
 ) -> Iterable[Found]:
     """Return one finding for each k, all from the same rotation."""
     eligible = eligible_features(op)
@@ -68,7 +64,7 @@ def rotated_components(
         x = loadings @ turn[:, column]
         tell("rotation", n_iter, float(variances[column]))
         support = largest_varying(x, k, eligible)
-        yield Found(support, NORMALIZATIONS[normalization](op, support, x[support]), n_iter, converged)
+        yield Found(support, x[support] / np.linalg.norm(x[support]), n_iter, converged)
 
 
 def varimax(

@@ -11,7 +11,6 @@ import numpy as np
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity
 from rspca.components import Component, OnStep
-from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.sequence import Found, all_at_once, eligible_features, numerical_rank
 from rspca.spectral import leading_pairs
@@ -38,12 +37,13 @@ def spasm(
     Ties at the threshold leave fewer than k features. `strict` repeats what the toolbox does for k = n: it adds
     k to all magnitudes instead of thresholding at zero.
     """
-    find = partial(spasm_components, normalization=normalization, strict=strict, tol=tol, max_iter=max_iter)
-    return all_at_once(find, op, check_sparsity(k, n_components, op.shape[1]), on_step=on_step)
+    ks = check_sparsity(k, n_components, op.shape[1])
+    find = partial(spasm_components, strict=strict, tol=tol, max_iter=max_iter)
+    return all_at_once(find, op, ks, normalization=normalization, on_step=on_step)
 
 
 def spasm_components(
-    op: OperatorMixin, ks: list[int], tell: Tell, *, normalization: str, strict: bool, tol: float, max_iter: int
+    op: OperatorMixin, ks: list[int], tell: Tell, *, strict: bool, tol: float, max_iter: int
 ) -> Iterator[Found]:
     """Yield the components one by one; each starts from a right singular vector of X itself."""
     eligible = eligible_features(op)
@@ -61,7 +61,7 @@ def spasm_components(
             a = a / np.linalg.norm(a)
         auxiliaries = np.column_stack([auxiliaries, a])
         support = np.flatnonzero(b)
-        yield Found(support, NORMALIZATIONS[normalization](op, support, b[support]), iteration, converged)
+        yield Found(support, b[support], iteration, converged)
 
 
 def sparse_step(c: Array, k: int, eligible: Array, *, strict: bool) -> Array:

@@ -1,0 +1,82 @@
+"""Every method on the sparse Classic-2 matrix at k = 500: does it run without making the matrix dense, how well.
+
+    python experiments/every_method.py
+
+Writes results/every_method.csv, results/every_method.json and docs/figures/every_method.png.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import numpy as np
+from common import (
+    METHODS,
+    Row,
+    data,
+    leading_pairs,
+    machine,
+    needed,
+    one_svds,
+    plt,
+    prepare,
+    refitted,
+    save,
+    save_facts,
+    save_figure,
+    say,
+    seconds,
+    show,
+)
+
+from rspca.checks import TooLarge
+
+K = 500
+
+
+def main() -> None:
+    X = needed(data.classic2)
+    op = prepare(X)
+    unit = seconds(one_svds(op))
+    largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
+    stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    dense = 8 * X.shape[0] * X.shape[1]
+    rows: list[Row] = []
+    refused = {}
+    for method, run in METHODS.items():
+        try:
+            before = op.passes
+            started = time.perf_counter()
+            one = run(op, 1, K, normalization="naive", rng=np.random.default_rng(0))[0]
+            spent, passes = time.perf_counter() - started, op.passes - before
+            tracemalloc.start()
+            run(op, 1, K, normalization="naive", rng=np.random.default_rng(0))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        except TooLarge as reason:
+            refused[method] = str(reason)
+            say(f"{method}: {reason}")
+            continue
+        rows.append({
+            "method": method, "nonzeros": len(one.support), "f naive": one.variance / largest,
+            "f svd": refitted(op, one).variance / largest if method != "pca" else one.variance / largest,
+            "time over svds": spent / unit, "passes": passes, "peak over dense X": peak / dense,
+        })  # fmt: skip
+    rows.sort(key=lambda row: -row["f svd"])
+    say(f"Classic-2, {X.shape[0]} x {X.shape[1]}, sparse: {stored / 1e6:.1f} MB stored, {dense / 1e6:.0f} MB if dense")
+    show(rows)
+    save("every_method", rows)
+    save_facts("every_method", machine=machine(), refused=refused, stored_mb=stored / 1e6, dense_mb=dense / 1e6, k=K)
+    figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    shown = [row for row in rows if row["method"] != "pca"]
+    for offset, key, color in ((-0.2, "f naive", "C1"), (0.2, "f svd", "C0")):
+        ax.bar(np.arange(len(shown)) + offset, [row[key] for row in shown], 0.4, color=color, label=key)
+    ax.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=40, ha="right", fontsize=8)
+    ax.set_ylim(0.4, 1.0)
+    ax.legend(frameon=False, fontsize=8)
+    save_figure(figure, "every_method")
+
+
+if __name__ == "__main__":
+    main()
