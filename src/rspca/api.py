@@ -26,6 +26,7 @@ from rspca.methods import METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.operators.threads import threads_for
 from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
@@ -104,11 +105,12 @@ def decompose(
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
     if method == "rspca":
         chosen |= options
-    components = run(op, n_components, ks, **chosen)
-    left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
-    V = np.vstack([c.dense() for c in components])
-    measured, unit = balanced(op)
-    scores = scores_of(measured, V)
+    with threads_for(op):
+        components = run(op, n_components, ks, **chosen)
+        left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
+        V = np.vstack([c.dense() for c in components])
+        measured, unit = balanced(op)
+        scores = scores_of(measured, V)
     mean, weights = _affine(op)
     return Decomposition(
         components=components, method=method, mean=mean, scale=weights, sample_components=left,
