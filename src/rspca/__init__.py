@@ -19,6 +19,8 @@ _HOMES = {
     "METHODS": "rspca.methods",
     "compare": "rspca.comparison",
     "load": "rspca.models",
+    "read": "rspca.tables",
+    "Table": "rspca.tables",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",
     "Step": "rspca.components",
