@@ -227,7 +227,7 @@ def memory_size(limit: int | str | None) -> int:
     if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
         raise ValueError(f"max_memory={limit!r} is not a size; give bytes, or for example '500MB' or '4GiB'.")
     size = int(float(match[1]) * _UNITS[match[2]])
-    if size < 1 << 20:
+    if size < 10**6:
         raise ValueError(f"max_memory={limit!r} is {size} bytes; at least 1 MB is needed.")
     return size
 
