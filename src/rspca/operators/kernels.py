@@ -344,19 +344,23 @@ def block_rows(n: int, width: int, columns: int = 1, partial_bytes: int = 0) -> 
 # --- compilation ----------------------------------------------------------------------------------------------------
 
 
-def ready() -> bool:
-    """Tell whether every kernel is compiled, or loaded from disk, in this process."""
-    return all(kernel.signatures for kernel in (dot_rows, add_rows, unpack_rows, count_rows))
+_ready: set[np.dtype[Any]] = set()
 
 
-def compile_all() -> float:
+def ready(dtype: Any) -> bool:
+    """Tell whether every kernel is compiled for this type, or loaded from disk, in this process."""
+    return np.dtype(dtype) in _ready
+
+
+def compile_all(dtype: Any = np.float64) -> float:
     """Compile every kernel, or load it from disk, and return the seconds that this took."""
     started = time.perf_counter()
     packed, rows = np.zeros((1, 1), dtype=np.uint8), np.zeros(1, dtype=np.int64)
     packed.flags.writeable = False  # as mapped files are: a kernel is compiled for each kind of argument
-    fill, incomplete = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.bool_)
-    dot_rows(packed, rows, 0, 1, np.ones((1, 1, 4, 1), dtype=np.float32), fill, incomplete, np.zeros((1, 1)))
-    add_rows(packed, rows, 0, 1, np.ones((1, 1), dtype=np.float32), fill, incomplete, np.zeros((1, 4, 1)))
-    unpack_rows(packed, rows, 0, 1, fill, incomplete, np.zeros((1, 4), dtype=np.float32))
+    fill, incomplete = np.ones(1, dtype=dtype), np.zeros(1, dtype=np.bool_)
+    dot_rows(packed, rows, 0, 1, np.ones((1, 1, 4, 1), dtype=dtype), fill, incomplete, np.zeros((1, 1)))
+    add_rows(packed, rows, 0, 1, np.ones((1, 1), dtype=dtype), fill, incomplete, np.zeros((1, 4, 1)))
+    unpack_rows(packed, rows, 0, 1, fill, incomplete, np.zeros((1, 4), dtype=dtype))
     count_rows(packed, rows, 0, 1, np.full(1, 0x55, dtype=np.uint8), np.zeros((1, 3), dtype=np.int64))
+    _ready.add(np.dtype(dtype))
     return time.perf_counter() - started
