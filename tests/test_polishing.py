@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rspca
+from rspca.choice import Choice
 from rspca.polishing import Polished, swap
 
 
@@ -82,7 +83,7 @@ def check_swaps(A, start, eligible):
     """Swap from a support until the search says that no exchange gains, and compare with trying them all."""
     before = largest(A, start)
     loadings = np.linalg.eigh(A[np.ix_(start, start)])[1][:, -1]
-    end = swap(rspca.GramOperator(A), Polished(start, loadings, before, 0, None), eligible=eligible)
+    end = swap(rspca.GramOperator(A), Polished(start, loadings, before, 0, None), choice=Choice(eligible))
     assert end.swap_optimal
     assert len(set(end.support.tolist())) == len(start)
     assert set(end.support.tolist()) <= set(eligible.tolist())
