@@ -19,9 +19,11 @@ from rspca.checks import (
     check_vector,
     real_array,
 )
+from rspca.choice import Choice, Groups
 from rspca.components import Decomposition, OnStep, Step
 from rspca.decomposition import ROUNDINGS, Options
 from rspca.deflation import DEFLATIONS
+from rspca.linkage import limits
 from rspca.methods import METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
@@ -52,6 +54,8 @@ def decompose(
     deflation: str = "schur",
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     max_iter: int = 1000,
     tol: float = 1e-7,
     random_state: RandomState = None,
@@ -89,7 +93,7 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    options = {
+    options: dict[str, Any] = {
         "solver": solver, "rounding": rounding, "s": s, "n_draws": n_draws, "polish": polish,
         "max_iter": max_iter, "tol": tol,
     }  # fmt: skip
@@ -98,6 +102,7 @@ def decompose(
     op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
+    options["groups"] = _limits(groups, max_per_group, X, op.shape[1], max(ks), method, rounding, side)
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
@@ -119,6 +124,24 @@ def decompose(
         orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
         passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
     )  # fmt: skip
+
+
+def _limits(
+    groups: Any, max_per_group: int, X: Any, n: int, k: int, method: str, rounding: str, side: str
+) -> Groups | None:
+    """Return how many features each group may give, or None; refuse what cannot keep to it."""
+    found = limits(groups, max_per_group, n, getattr(X, "features", None))
+    if found is None:
+        return None
+    if method != "rspca" or rounding != "exact" or side != "features":
+        raise ValueError("groups needs method='rspca', rounding='exact' and side='features': others know no groups.")
+    most = Choice(np.arange(n), found).most
+    if k > most:
+        raise ValueError(
+            f"k={k} features are asked for, but with max_per_group={max_per_group} the groups give {most} at most; "
+            "lower k, or raise max_per_group."
+        )
+    return found
 
 
 def check_settings(*, method: str, normalization: str, deflation: str, options: dict[str, Any]) -> None:

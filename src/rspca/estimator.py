@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rspca.api import Array, decompose
 from rspca.checks import check_choice, check_integer, check_real, real_array
 from rspca.components import OnStep
+from rspca.linkage import MUCH, NEAR, STRONG, linked_share
 from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
 from rspca.studies import Matched, are_snps, match_snps, matched_scores
 from rspca.tables import Table
@@ -66,6 +67,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Subtract column means, implicitly.
     scale : {False, True, "patterson"}, default=False
         Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
+    groups : array of labels, or int, default=None
+        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs. A
+        component uses at most `max_per_group` features of one group: linked SNPs say the same and would fill it.
+    max_per_group : int, default=1
+        Features of one group in one component, with `groups`.
     certify : bool, default=False
         Reserved for proven upper bounds; this version has none and refuses True.
     certify_seconds : float, default=30.0
@@ -123,6 +129,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         deflation: str = "schur",
         center: bool = True,
         scale: bool | str = False,
+        groups: Any = None,
+        max_per_group: int = 1,
         certify: bool = False,
         certify_seconds: float = 30.0,
         max_iter: int = 1000,
@@ -141,6 +149,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.deflation = deflation
         self.center = center
         self.scale = scale
+        self.groups = groups
+        self.max_per_group = max_per_group
         self.certify = certify
         self.certify_seconds = certify_seconds
         self.max_iter = max_iter
@@ -165,7 +175,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             del options[name]
         options["k"] = _at_most(self.k, n_features)
         found = decompose(X, **options, on_step=on_step)
-        dtype = getattr(X, "dtype", np.dtype(float))
+        dtype = getattr(as_operator(X) if isinstance(X, Table) else X, "dtype", np.dtype(float))
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
         if not all(c.converged for c in found.components):
@@ -184,6 +194,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
+        self._report_linkage(X)
         if self.method == "rspca":
             rows: list[Any] = [c.inclusion_probability for c in found.components]
             self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(rows))
@@ -290,7 +301,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
         if is_beyond_arrays(X):
-            op = as_operator(X)
+            op = X if isinstance(X, Table) else as_operator(X)
             n_features = op.shape[1]
             if reset:
                 self.n_features_in_ = n_features
@@ -306,6 +317,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
             ensure_min_samples=2 if reset and self.center else 1,
         )  # fmt: skip
+
+    def _report_linkage(self, X: Any) -> None:
+        """Say so where a component of SNPs shows linkage more than structure, and nothing was done about it."""
+        known = getattr(self, "features_", {})
+        if self.groups is not None or not isinstance(X, Table) or not {"chromosome", "position"} <= set(known):
+            return
+        for number, support in enumerate(self.supports_):
+            share = linked_share(X.operator, support, known)
+            if share > MUCH:
+                warnings.warn(
+                    f"Component {number}: {share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the "
+                    f"next one within {NEAR:,} base pairs, so it shows linkage as much as structure. Limit that with "
+                    "groups=250_000 (at most one SNP in each window of so many base pairs), prune the SNPs, or leave "
+                    "out regions with read(exclude=...).", UserWarning, stacklevel=3,
+                )  # fmt: skip
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew."""
