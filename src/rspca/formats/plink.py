@@ -177,6 +177,16 @@ def write_plink(
         People by variants.
     variants, people : mappings
         Columns as `read_bim` and `read_fam` return them; made-up names and positions for those not given.
+
+    Examples
+    --------
+    >>> import os, rspca.formats, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rspca.formats.write_plink(os.path.join(folder, "toy.bed"), [[0, 2], [1, float("nan")], [2, 2]])
+    ...     rspca.formats.read_plink(os.path.join(folder, "toy.bed"), missing="nan").matrix
+    array([[ 0.,  2.],
+           [ 1., nan],
+           [ 2.,  2.]], dtype=float32)
     """
     bed, X = Path(bed), np.asarray(X)
     if X.ndim != 2:
