@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -19,8 +20,8 @@ DEFAULT_MEMORY = 1 << 30
 """Memory for the blocks in flight, where the user names no limit."""
 BLOCKS_IN_MEMORY = 6
 """A block as it is read, the next one, the same as floats, and what products make of them."""
-MOST_BLOCK = 1 << 26
-"""Largest block: beyond this a larger one makes nothing faster."""
+MOST_BLOCK = 1 << 24
+"""Largest block: the two products of a fused pass find it in the last-level cache."""
 LARGE_SHARE = 0.5
 """Share of the machine's memory beyond which a mapped file is streamed instead of left to the system's cache."""
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -43,7 +44,7 @@ class BlockOperator(OperatorMixin):
     def __init__(self, source: Any, max_memory: int | str | None = None) -> None:
         self.source = source
         self.max_memory = memory_size(max_memory)
-        self._read = _reader(source)
+        self._reading = _reader(source)
         stored = np.dtype(source.dtype)
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
         self._bytes_each = max(stored.itemsize, self._dtype.itemsize) * int(source.shape[1])
@@ -73,13 +74,13 @@ class BlockOperator(OperatorMixin):
     def _stream(self) -> Iterator[tuple[slice, Any]]:
         """Yield every block of rows as floats, in order, while a thread reads the next: one pass."""
         self._meter.add(1.0)
-        parts = self._slices()
+        parts, read = self._slices(), self._reading()
         with ThreadPoolExecutor(1, "rspca-read") as reader:
-            coming = reader.submit(self._read, parts[0])
+            coming = reader.submit(read, parts[0])
             for here, there in zip(parts, [*parts[1:], None], strict=True):
                 block = coming.result()
                 if there is not None:
-                    coming = reader.submit(self._read, there)
+                    coming = reader.submit(read, there)
                 yield here, self._floats(block)
 
     def _floats(self, block: Any) -> Any:
@@ -232,24 +233,38 @@ def memory_size(limit: int | str | None) -> int:
     return size
 
 
-def _reader(source: Any) -> Callable[[slice], Any]:
-    """Return what reads a block of rows: from the file itself where that is a mapped one in row order."""
-    if not (isinstance(source, np.memmap) and source.flags.c_contiguous and _is_whole(source)):
-        return lambda part: _computed(source[part])
+Read = Callable[[slice], Any]
+
+
+def _reader(source: Any) -> Callable[[], Read]:
+    """Return what begins a pass: from the file itself where that is a mapped one in row order."""
+    if isinstance(source, np.memmap) and source.flags.c_contiguous and _is_whole(source):
+        return lambda: _file_reader(source)
+    return lambda: lambda part: _computed(source[part])
+
+
+def _file_reader(source: np.memmap[Any, Any]) -> Read:
+    """Return what reads rows of a file into one of two buffers in turn: while one is multiplied the other is filled.
+
+    Reading skips the page faults of a mapping, those of fresh memory for each block, and leaves no pages behind.
+    """
     path, offset, row_bytes = Path(str(source.filename)), int(source.offset), source.shape[1] * source.dtype.itemsize
+    turns, buffers = itertools.cycle((0, 1)), dict[int, Array]()
 
     def read(part: slice) -> Array:
-        # Reading skips the page faults of a mapping, and what was read leaves no pages behind in this process.
-        rows = np.empty((part.stop - part.start, source.shape[1]), dtype=source.dtype)
+        turn, size = next(turns), (part.stop - part.start) * source.shape[1]
+        if turn not in buffers or buffers[turn].size < size:
+            buffers[turn] = np.empty(size, dtype=source.dtype)
+        rows = buffers[turn][:size]
         with path.open("rb", buffering=0) as file:
             file.seek(offset + part.start * row_bytes)
-            view = rows.reshape(-1).view(np.uint8).data
+            view = rows.view(np.uint8).data
             while len(view):
                 got = file.readinto(view)
                 if not got:
                     raise ValueError(f"{path} ended early: it was cut off while it was being read.")
                 view = view[got:]
-        return rows
+        return rows.reshape(-1, source.shape[1])
 
     return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from types import ModuleType
@@ -307,9 +308,11 @@ class _Mapped(NamedTuple):
 
     @classmethod
     def of(cls, packed: Array) -> _Mapped:
-        """Return how to find these rows again."""
+        """Return how to find these rows again; a slice of a mapping does not know where in the file it starts."""
         if isinstance(packed, np.memmap) and packed.filename is not None and packed.flags.c_contiguous:
-            return cls(str(packed.filename), packed.offset, packed.shape)
+            name = str(packed.filename)
+            if packed.offset + packed.nbytes == os.path.getsize(name):
+                return cls(name, packed.offset, packed.shape)
         return cls(None, 0, packed)
 
     def opened(self) -> Array:
