@@ -19,7 +19,10 @@ from rspca.estimator import SparsePCA
 FORMAT = 1
 _META = "model.json"
 _FEATURES = "features."
-_DAMAGE = (KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
+_DAMAGE = (
+    KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
+    RuntimeError,  # what zipfile says of a flipped bit that stands for encryption or an unknown compression
+)  # fmt: skip
 _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
 
