@@ -130,7 +130,7 @@ def test_a_download_is_checked_and_kept(server, cache, caplog, capfd, served, op
 
 
 def test_a_gzipped_download_stays_gzipped(server, cache):
-    url = server.url("words.txt.gz", gzip.compress(CONTENT))
+    url = server.url("words.txt.gz", gzip.compress(CONTENT, mtime=0))
     path = download.located(DataFile("words.txt", sha256(CONTENT), (Remote(url),)))
     assert path == cache / "words.txt.gz"
     assert gzip.decompress(path.read_bytes()) == CONTENT
@@ -146,7 +146,7 @@ def test_a_gzipped_download_stays_gzipped(server, cache):
         (b"no archive", {"member": "words.txt"}, ValueError, "a damaged archive"),
         (tar("words.txt", CONTENT)[:-30], {"member": "words.txt"}, ValueError, "a damaged archive"),
         (tar("others.txt", CONTENT), {"member": "words.txt"}, ValueError, "an archive without words.txt"),
-        (gzip.compress(CONTENT)[:-9], {}, ValueError, "damaged or cut off"),
+        (gzip.compress(CONTENT, mtime=0)[:-9], {}, ValueError, "damaged or cut off"),
     ],
 )
 def test_a_bad_download_leaves_nothing_and_says_what_to_do(server, cache, page, options, error, reason):
@@ -272,7 +272,7 @@ def test_a_local_copy_is_used_without_network_or_pooch(tmp_path, monkeypatch, pa
     monkeypatch.setenv("RSPCA_DATA", str(tmp_path))
     monkeypatch.setitem(sys.modules, "pooch", None)
     path = tmp_path / ("words.txt.gz" if packed else "words.txt")
-    path.write_bytes(gzip.compress(CONTENT) if packed else CONTENT)
+    path.write_bytes(gzip.compress(CONTENT, mtime=0) if packed else CONTENT)
     assert download.located(DataFile("words.txt", sha256(CONTENT))) == path
 
 
@@ -281,7 +281,7 @@ def test_a_wrong_local_copy_is_refused_and_left_alone(tmp_path, monkeypatch):
     path = tmp_path / "words.txt"
     for content, reason in [
         (b"other", r"SHA-256 \w{12}... instead of \w{12}..."),
-        (gzip.compress(CONTENT)[:-9], "it is damaged or cut off"),
+        (gzip.compress(CONTENT, mtime=0)[:-9], "it is damaged or cut off"),
     ]:
         path.write_bytes(content)
         with pytest.raises(

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import rspca
-from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
+from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated, blocks
+from rspca.operators.blocks import BlockOperator
 from rspca.operators.wrappers import LowRank
 
 M, N = 11, 8
@@ -125,6 +126,100 @@ def gram_operator(tmp_path):
     return GramOperator(A), (vectors * np.sqrt(values)) @ vectors.T
 
 
+def holes(tmp_path):
+    """Genotypes with missing calls, a SNP without variance, and what the mean makes of them."""
+    X = counts(float)
+    X[:, 3] = 2.0
+    X[np.random.default_rng(2).random((M, N)) < 0.2] = np.nan
+    return X, np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+
+
+def packed(dtype):
+    def build(tmp_path):
+        pytest.importorskip("numba", reason="packed genotypes need numba: pip install 'rspca[genetics]'")
+        X, imputed = holes(tmp_path)
+        rspca.formats.write_plink(tmp_path / "x.bed", X)
+        return rspca.read(tmp_path / "x.bed", dtype=dtype).operator, imputed
+
+    return build
+
+
+def packed_selection(tmp_path):
+    """Some people and SNPs of two files."""
+    pytest.importorskip("numba", reason="packed genotypes need numba: pip install 'rspca[genetics]'")
+    X, imputed = holes(tmp_path)
+    people = np.arange(2 * M) % 2 == 1
+    wide = np.full((2 * M, 2 * N), 1.0)
+    wide[np.ix_(people, np.arange(N) + 3)] = X
+    for name, part in (("a", slice(0, 7)), ("b", slice(7, 2 * N))):
+        named = {"snp": np.array([f"s{j}" for j in range(2 * N)[part]])}
+        rspca.formats.write_plink(tmp_path / f"{name}.bed", wide[:, part], variants=named)
+    keep = [f"I{i}" for i in np.flatnonzero(people)]
+    table = rspca.read(
+        [tmp_path / "a.bed", tmp_path / "b.bed"], samples=keep, snps=[f"s{j + 3}" for j in range(N)], dtype=np.float64
+    )
+    return table.operator, imputed
+
+
+@dataclass
+class RowSlices:
+    """Rows by slices, and nothing else: what files of many kinds offer."""
+
+    X: object
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    @property
+    def dtype(self):
+        return self.X.dtype
+
+    def __getitem__(self, part):
+        assert isinstance(part, slice)
+        return self.X[part]
+
+
+def in_small_blocks(X):
+    """Stream X in blocks of three rows."""
+    op = BlockOperator(X)
+    op._bytes_each = blocks.MOST_BLOCK // 3
+    return op
+
+
+def streamed(make):
+    def build(tmp_path):
+        X = make(tmp_path)
+        return in_small_blocks(RowSlices(X)), as_dense(X)
+
+    return build
+
+
+def streamed_file(tmp_path):
+    X = mapped(tmp_path)
+    return in_small_blocks(X), np.array(X)
+
+
+def hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="HDF5 needs h5py, which the extra anndata brings")
+    X = counts(np.int16)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["X"] = X
+    return rspca.as_operator(h5py.File(tmp_path / "x.h5")["X"]), X.astype(float)
+
+
+def backed_anndata(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="backed .h5ad files need anndata")
+    X = sp.csr_matrix(counts(np.float32))
+    anndata.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
+    return rspca.as_operator(anndata.read_h5ad(tmp_path / "x.h5ad", backed="r").X), as_dense(X)
+
+
+def dask_without_a_cluster(tmp_path):
+    array = pytest.importorskip("dask.array", reason="Dask arrays need dask")
+    return rspca.as_operator(array.from_array(floats(), chunks=(4, 3))), floats()
+
+
 # What may be put round an operator: (operator, matrix) -> (operator, matrix).
 
 
@@ -190,6 +285,22 @@ def transposed(op, X):
 # The list. A new kind of data or wrapper joins DATA or WRAPPERS above and is tested from then on.
 OPERATORS = {name: from_data(name) for name in DATA}
 OPERATORS["gram"] = gram_operator
+OPERATORS |= {
+    "packed": packed(np.float32),
+    "packed float64": packed(np.float64),
+    "packed selection": packed_selection,
+    "streamed": streamed(lambda tmp_path: floats()),
+    "streamed float32": streamed(lambda tmp_path: floats(np.float32)),
+    "streamed int8": streamed(lambda tmp_path: counts(np.int8)),
+    "streamed sparse": streamed(lambda tmp_path: sp.csr_array(counts(np.int16))),
+    "streamed file": streamed_file,
+    "hdf5": hdf5,
+    "backed anndata": backed_anndata,
+    "dask without a cluster": dask_without_a_cluster,
+}
+for name in ("packed", "packed selection", "streamed", "streamed sparse", "hdf5"):
+    for wrapper in WRAPPERS:
+        OPERATORS[f"{name}, {wrapper.__name__}"] = wrapped(OPERATORS[name], wrapper)
 for name in WRAPPED_DATA:
     for wrapper in WRAPPERS:
         OPERATORS[f"{name}, {wrapper.__name__}"] = wrapped(from_data(name), wrapper)
@@ -207,7 +318,10 @@ for name in ("dense", "csr_array", "five members"):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_agrees_with_the_matrix_it_stands_for(name, tmp_path):
-    op, X = OPERATORS[name](tmp_path)
+    assert_agrees(*OPERATORS[name](tmp_path))
+
+
+def assert_agrees(op, X):
     m, n = X.shape
     A = X.T @ X
     rng = np.random.default_rng(2)
@@ -274,7 +388,8 @@ def cost(op, call):
 @pytest.mark.parametrize(
     ("kind", "passes"),
     [
-        ("dense", 1), ("float32", 1), ("int8", 1), ("memmap", 1), ("dense in Fortran order", 2), ("five members", 2),
+        ("dense", 1), ("float32", 1), ("int8", 1), ("memmap", 1), ("streamed", 1), ("streamed sparse", 1),
+        ("dense in Fortran order", 2), ("five members", 2),
     ],
 )  # fmt: skip
 def test_a_gram_product_is_one_pass_where_rows_are_contiguous_and_two_elsewhere(kind, passes, tmp_path):
@@ -285,7 +400,7 @@ def test_a_gram_product_is_one_pass_where_rows_are_contiguous_and_two_elsewhere(
     assert cost(op, lambda: op.rmatmat(np.ones(M))) == 1.0
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8"])
+@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8", "packed"])
 def test_reading_some_columns_counts_their_share(kind, tmp_path):
     op, _ = OPERATORS[kind](tmp_path)
     share = len(SUPPORT) / N
@@ -295,7 +410,7 @@ def test_reading_some_columns_counts_their_share(kind, tmp_path):
     assert cost(op, lambda: part.rmatmat(np.ones(M))) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8"])
+@pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8", "packed"])
 def test_restricting_twice_counts_the_share_of_all_columns(kind, tmp_path):
     op, _ = OPERATORS[kind](tmp_path)
     part = op.restrict(SUPPORT).restrict(np.array([0]))

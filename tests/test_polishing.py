@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rspca
+from rspca.choice import Choice
 from rspca.polishing import Polished, climb, exchange, refit, swap
 
 
@@ -82,7 +83,7 @@ def check_swaps(A, start, eligible):
     """Swap from a support until the search says that no exchange gains, and compare with trying them all."""
     before = largest(A, start)
     loadings = np.linalg.eigh(A[np.ix_(start, start)])[1][:, -1]
-    end = swap(rspca.GramOperator(A), Polished(start, loadings, before, 0, None), eligible=eligible)
+    end = swap(rspca.GramOperator(A), Polished(start, loadings, before, 0, None), choice=Choice(eligible))
     assert end.swap_optimal
     assert len(set(end.support.tolist())) == len(start)
     assert set(end.support.tolist()) <= set(eligible.tolist())
@@ -219,7 +220,7 @@ def test_exchanges_by_worth_never_lose_variance_and_keep_k_eligible_features(see
     support = np.sort(rng.choice(eligible, k, replace=False))
     value, loadings = refit(op.restrict(support), np.ones(k))
     start = Polished(support, loadings, value, 0, None)
-    found = exchange(op, start, op.gradient(op.restrict(support), support, loadings), eligible=eligible, most=3)
+    found = exchange(op, start, op.gradient(op.restrict(support), support, loadings), choice=Choice(eligible), most=3)
     assert found.variance >= value * (1.0 - 1e-12)
     assert len(found.support) == k
     assert set(found.support) <= set(eligible)
@@ -230,6 +231,6 @@ def test_exchanges_by_worth_leave_where_power_steps_stay():
     # From the first feature, A e_0 is largest at the first feature again, though the second varies more.
     op = rspca.GramOperator([[1.0, 0.5], [0.5, 1.2]])
     start = Polished(np.array([0]), np.ones(1), 1.0, 0, None)
-    stayed = climb(op, np.array([1.0, 0.0]), 1, eligible=np.arange(2), tol=1e-9, max_iter=10)
+    stayed = climb(op, np.array([1.0, 0.0]), 1, choice=Choice(np.arange(2)), tol=1e-9, max_iter=10)
     assert stayed.support.tolist() == [0]
-    assert exchange(op, start, np.array([1.0, 0.5]), eligible=np.arange(2), most=2).support.tolist() == [1]
+    assert exchange(op, start, np.array([1.0, 0.5]), choice=Choice(np.arange(2)), most=2).support.tolist() == [1]

@@ -22,6 +22,8 @@ _HOMES = {
     "Certificate": "rspca.certificates.certificate",
     "path": "rspca.paths",
     "load": "rspca.models",
+    "read": "rspca.tables",
+    "Table": "rspca.tables",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",
     "Step": "rspca.components",

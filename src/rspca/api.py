@@ -19,13 +19,16 @@ from rspca.checks import (
     check_vector,
     real_array,
 )
+from rspca.choice import Choice, Groups
 from rspca.components import Decomposition, OnStep, Step
 from rspca.decomposition import ROUNDINGS, Options
 from rspca.deflation import DEFLATIONS
+from rspca.linkage import limits
 from rspca.methods import METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.operators.threads import threads_for
 from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
@@ -52,6 +55,8 @@ def decompose(
     deflation: str = "schur",
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     certify: bool = False,
     certify_seconds: float = 30.0,
     max_iter: int = 1000,
@@ -91,7 +96,7 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    options = {
+    options: dict[str, Any] = {
         "solver": solver, "rounding": rounding, "s": s, "n_draws": n_draws, "polish": polish,
         "max_iter": max_iter, "tol": tol,
     }  # fmt: skip
@@ -101,6 +106,7 @@ def decompose(
     op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
+    options["groups"] = _limits(groups, max_per_group, X, op.shape[1], max(ks), method, rounding, side)
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
@@ -108,20 +114,21 @@ def decompose(
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
     if method == "rspca":
         chosen |= options
-    if certify:
-        from rspca.certificates.certify import assumed, certified
+    with threads_for(op):
+        if certify:
+            from rspca.certificates.certify import assumed, certified
 
-        find = certified(
-            run, seconds=certify_seconds, count=n_components, assumptions=assumed(op, center, scale), center=center,
-            scale=scale, **{name: value for name, value in chosen.items() if name != "on_step"},
-        )  # fmt: skip
-        components = one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
-    else:
-        components = run(op, n_components, ks, **chosen)
-    left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
-    V = np.vstack([c.dense() for c in components])
-    measured, unit = balanced(op)
-    scores = scores_of(measured, V)
+            find = certified(
+                run, seconds=certify_seconds, count=n_components, assumptions=assumed(op, center, scale),
+                center=center, scale=scale, **{name: value for name, value in chosen.items() if name != "on_step"},
+            )  # fmt: skip
+            components = one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+        else:
+            components = run(op, n_components, ks, **chosen)
+        left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
+        V = np.vstack([c.dense() for c in components])
+        measured, unit = balanced(op)
+        scores = scores_of(measured, V)
     mean, weights = _affine(op)
     return Decomposition(
         components=components, method=method, mean=mean, scale=weights, sample_components=left,
@@ -146,6 +153,24 @@ def check_certifiable(method: str, deflation: str, certify: bool, seconds: float
             "certify=True needs a deflation that leaves the data positive semidefinite: choose 'schur', 'projection' "
             "or 'orthogonal' instead of 'hotelling'."
         )
+
+
+def _limits(
+    groups: Any, max_per_group: int, X: Any, n: int, k: int, method: str, rounding: str, side: str
+) -> Groups | None:
+    """Return how many features each group may give, or None; refuse what cannot keep to it."""
+    found = limits(groups, max_per_group, n, getattr(X, "features", None))
+    if found is None:
+        return None
+    if method != "rspca" or rounding != "exact" or side != "features":
+        raise ValueError("groups needs method='rspca', rounding='exact' and side='features': others know no groups.")
+    most = Choice(np.arange(n), found).most
+    if k > most:
+        raise ValueError(
+            f"k={k} features are asked for, but with max_per_group={max_per_group} the groups give {most} at most; "
+            "lower k, or raise max_per_group."
+        )
+    return found
 
 
 def check_settings(*, method: str, normalization: str, deflation: str, options: dict[str, Any]) -> None:

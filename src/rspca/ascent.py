@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.polishing import Polished, best_after_swaps, climb, exchange, polish
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
-from rspca.vectors import l1_l2_maximizer, spread, top_k
+from rspca.vectors import l1_l2_maximizer, spread
 
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
@@ -68,36 +69,34 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
             return Climbed(x, seen.gradient, variance, spent, True)
 
 
-def improve(data: Sketch | Whole, V: Array, gradient: Array, eligible: Array, *, tol: float, tell: Tell) -> Polished:
+def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, tol: float, tell: Tell) -> Polished:
     """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
     op, k = data.source, int(np.count_nonzero(V[:, 0]))
     if isinstance(data, Whole):
         ends = polish(
-            op, np.hstack([V, coordinate_starts(op, k, eligible)]), k, eligible=eligible, finalists=FINALISTS, tol=tol
+            op, np.hstack([V, coordinate_starts(op, k, choice)]), k, choice=choice, finalists=FINALISTS, tol=tol
         )
     else:
-        ends = [improve_by_sketch(data, V, k, gradient, eligible, tol=tol, tell=tell)]
+        ends = [improve_by_sketch(data, V, k, gradient, choice, tol=tol, tell=tell)]
         if k <= FEW:
-            ends += few_features(op, k, eligible, tol=tol)
+            ends += few_features(op, k, choice, tol=tol)
             ends.sort(key=lambda end: -end.variance)
-    best = best_after_swaps(op, ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1], eligible=eligible)
+    best = best_after_swaps(op, ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1], choice=choice)
     tell("polish", best.n_iter, best.variance)
     return best
 
 
 def improve_by_sketch(
-    data: Sketch, V: Array, k: int, gradient: Array, eligible: Array, *, tol: float, tell: Tell
+    data: Sketch, V: Array, k: int, gradient: Array, choice: Choice, *, tol: float, tell: Tell
 ) -> Polished:
     """Polish on the sketch, ask X, and go on until X has nothing to add."""
     n, variance = len(V), -np.inf
     best = Polished(np.empty(0, dtype=np.intp), np.empty(0), variance, 0, None)
-    allowed = np.zeros(n, dtype=bool)
-    allowed[eligible] = True
     for _ in range(MOST_ROUNDS):
-        features = data.features(np.where(V[:, 0], np.inf, gradient), 2 * k)
+        features = _promising(data, V[:, 0], gradient, 2 * k, choice)
         starts = V[features] if len(features) <= SEVERAL_ENDS * n else V[features, :1]
         end = polish(
-            data.operator(features), starts[:, starts.any(axis=0)], k, eligible=np.flatnonzero(allowed[features]),
+            data.operator(features), starts[:, starts.any(axis=0)], k, choice=choice.among(features),
             finalists=FINALISTS, tol=tol,
         )[0]  # fmt: skip
         # The sketch is exact at the last vector. Where it keeps its support, all that is left to gain is the refit.
@@ -112,30 +111,37 @@ def improve_by_sketch(
             tell("polish", best.n_iter, variance)
         if gain <= tol * variance:
             break
-    return exchange(data.source, best._replace(variance=variance), gradient, eligible=eligible, most=MOST_EXCHANGES)
+    return exchange(data.source, best._replace(variance=variance), gradient, choice=choice, most=MOST_EXCHANGES)
 
 
-def few_features(op: OperatorMixin, k: int, eligible: Array, *, tol: float) -> list[Polished]:
+def _promising(data: Sketch, v: Array, gradient: Array, count: int, choice: Choice) -> Array:
+    """Return the features in use and those of the largest gradients; with groups, the best of each before others."""
+    if choice.groups is None:
+        return data.features(np.where(v, np.inf, gradient), count)
+    return np.union1d(np.flatnonzero(v), choice.largest(gradient, count))
+
+
+def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> list[Polished]:
     """Return where polishing leads from the best supports among the features that vary most.
 
     A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all:
     the leading directions do not show them, single features as starts do.
     """
-    pool = eligible[top_k(op.sq_norms[eligible], POOL)]
-    part, every = op.restrict(pool), np.arange(len(pool))
-    singles = coordinate_starts(part, k, every)
+    pool = choice.largest(op.sq_norms, POOL)
+    part, inside = op.restrict(pool), choice.among(pool)
+    singles = coordinate_starts(part, k, inside)
     if not singles.size:
         return []
-    found = polish(part, singles, k, eligible=every, finalists=SWAP_STARTS, tol=tol)
+    found = polish(part, singles, k, choice=inside, finalists=SWAP_STARTS, tol=tol)
     starts = [spread(end.loadings, pool[end.support], op.shape[1]) for end in found]
-    return [climb(op, start, k, eligible=eligible, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
+    return [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
 
 
-def coordinate_starts(op: OperatorMixin, k: int, eligible: Array) -> Array:
+def coordinate_starts(op: OperatorMixin, k: int, choice: Choice) -> Array:
     """Return unit vectors of single features as columns: of every feature, if that is affordable."""
     m, n = op.shape
-    count = min(len(eligible), START_BUDGET // (n * max(m, k)))
-    features = eligible[top_k(op.sq_norms[eligible], count)]
+    count = min(len(choice.features), START_BUDGET // (n * max(m, k)))
+    features = Choice(choice.features).largest(op.sq_norms, count)
     starts = np.zeros((op.shape[1], count))
     starts[features, np.arange(count)] = 1.0
     return starts

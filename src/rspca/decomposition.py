@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.ascent import Tell, improve, relax
+from rspca.choice import Choice, Groups
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
 from rspca.sketch import Sketch, Whole
-from rspca.vectors import inclusion_probabilities, spread, top_k
+from rspca.vectors import inclusion_probabilities, spread
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -33,14 +34,15 @@ class Options(NamedTuple):
     polish: bool = True
     max_iter: int = 1000
     tol: float = 1e-7
+    groups: Groups | None = None
 
 
 def rspca_component(
     op: OperatorMixin, k: int, tell: Tell, *, options: Options, normalization: str, rng: np.random.Generator
 ) -> Found:
     """One component by the paper's method: a stationary point, rounded at random, polished, refitted."""
-    eligible = eligible_features(op)
-    k = min(k, len(eligible))
+    choice = Choice(eligible_features(op), options.groups)
+    k = min(k, choice.most)
     s = float(options.s or k)
     if options.solver == "projected":
         data: Sketch | Whole = Whole(op, tol=PROJECTED_TOL)
@@ -56,17 +58,17 @@ def rspca_component(
         candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:
         supports = exact_supports(relaxed.x, k, s, options.n_draws, rng)
-        supports = [completed(one, relaxed, eligible) for one in supports]
+        supports = [completed(one, relaxed, choice) for one in supports]
         if options.polish:
             supports = promising_draws(relaxed, supports)
-        candidates = np.column_stack([on_support(relaxed.x, one) for one in supports])
+        candidates = np.column_stack([on_completed(relaxed, one) for one in supports])
         if not options.polish:  # nothing will improve the choice, so all draws are multiplied, as one block
             candidates = candidates[:, [int(np.argmax(op.variances(candidates)))]]
     x, swap_optimal = candidates[:, 0], None
     if options.polish:
         if options.rounding == "exact":
-            candidates = np.column_stack([candidates, on_support(leading, top_k(np.abs(leading), k))])
-        best = improve(data, candidates, relaxed.gradient, eligible, tol=options.tol, tell=tell)
+            candidates = np.column_stack([candidates, on_support(leading, choice.largest(leading, k))])
+        best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, tell=tell)
         x, swap_optimal = spread(best.loadings, best.support, len(x)), best.swap_optimal
     support = np.flatnonzero(x)
     loadings = NORMALIZATIONS[normalization](op, support, x[support])
@@ -79,8 +81,7 @@ def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
 
     By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product at all.
     """
-    x = relaxed.x
-    promised = [float(x[one] @ relaxed.gradient[one]) / float(np.linalg.norm(x[one])) for one in supports]
+    promised = [float(on_completed(relaxed, one) @ relaxed.gradient) for one in supports]
     others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[:POLISHED_DRAWS]
     return [supports[i] for i in [0, *others]]
 
@@ -90,10 +91,12 @@ def on_support(x: Array, support: Array) -> Array:
     return spread(x[support] / np.linalg.norm(x[support]), support, len(x))
 
 
-def completed(support: Array, relaxed: Climbed, eligible: Array) -> Array:
-    """Return the support with features that x does not use exchanged for those of largest gradient."""
+def on_completed(relaxed: Climbed, support: Array) -> Array:
+    """Return x on the support; the gradient there, which is the next power step, where x lacks some of it."""
+    return on_support(relaxed.x if relaxed.x[support].all() else relaxed.gradient, support)
+
+
+def completed(support: Array, relaxed: Climbed, choice: Choice) -> Array:
+    """Return the support with what x does not use, or groups forbid, exchanged for features of largest gradient."""
     used = support[relaxed.x[support] != 0.0]
-    if len(used) == len(support):
-        return support
-    spare = np.setdiff1d(eligible, used)
-    return np.sort(np.concatenate([used, spare[top_k(np.abs(relaxed.gradient[spare]), len(support) - len(used))]]))
+    return choice.completed(used, relaxed.x, relaxed.gradient, len(support))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import warnings
 from typing import Any, NamedTuple, Self
@@ -16,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rspca.api import Array, decompose
 from rspca.checks import check_integer, real_array
 from rspca.components import OnStep
-from rspca.operators.protocol import Operator, OperatorMixin
-from rspca.operators.sources import as_operator, check_finite
+from rspca.linkage import MUCH, NEAR, STRONG, linked_share
+from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
+from rspca.studies import Matched, are_snps, match_snps, matched_scores
+from rspca.tables import Table
 
 
 class Feature(NamedTuple):
@@ -64,6 +67,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Subtract column means, implicitly.
     scale : {False, True, "patterson"}, default=False
         Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
+    groups : array of labels, or int, default=None
+        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs. A
+        component uses at most `max_per_group` features of one group: linked SNPs say the same and would fill it.
+    max_per_group : int, default=1
+        Features of one group in one component, with `groups`.
     certify : bool, default=False
         Prove for each component how far it is from the best possible one; see ``certificates_``.
     certify_seconds : float, default=30.0
@@ -91,6 +99,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Proven bounds for each component, given the earlier ones; with certify=True only.
     mean_, scale_ : arrays
         What was subtracted from the columns, and what they were divided by.
+    features_ : dict of arrays
+        What a table knows of its features, one entry each; only after a fit on a table.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
         Components found, samples and features seen, most iterations of stage 1.
 
@@ -121,6 +131,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         deflation: str = "schur",
         center: bool = True,
         scale: bool | str = False,
+        groups: Any = None,
+        max_per_group: int = 1,
         certify: bool = False,
         certify_seconds: float = 30.0,
         max_iter: int = 1000,
@@ -139,6 +151,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.deflation = deflation
         self.center = center
         self.scale = scale
+        self.groups = groups
+        self.max_per_group = max_per_group
         self.certify = certify
         self.certify_seconds = certify_seconds
         self.max_iter = max_iter
@@ -146,7 +160,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None, **unsupported: Any) -> Self:
-        """Find the components of X (array, memmap, frame, sparse matrix, or operator); `y` is ignored."""
+        """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`."""
         if unsupported:
             raise TypeError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
@@ -157,7 +171,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         options = self.get_params(deep=False)
         options["k"] = _at_most(self.k, n_features)
         found = decompose(X, **options, on_step=on_step)
-        dtype = getattr(X, "dtype", np.dtype(float))
+        dtype = getattr(as_operator(X) if isinstance(X, Table) else X, "dtype", np.dtype(float))
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
         if not all(c.converged for c in found.components):
@@ -178,6 +192,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
         if self.certify:
             self.certificates_ = [c.certificate for c in found.components]
+        self._report_linkage(X)
         if self.method == "rspca":
             rows: list[Any] = [c.inclusion_probability for c in found.components]
             self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(rows))
@@ -186,6 +201,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X: Any) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components."""
         check_is_fitted(self)
+        if isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features):
+            return self._transformed_study(X)
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
@@ -193,6 +210,31 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scores = op.matmat(weights.T) - weights @ self.mean_
         check_finite(scores.sum(axis=1, dtype=np.float64), "row")
         return np.asarray(scores)
+
+    def match(self, table: Table) -> Matched:
+        """Return where the SNPs of the components are in a table of genotypes, and which of them can be used."""
+        check_is_fitted(self)
+        if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
+            raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
+        return match_snps(self.features_, table.features, self._used_features())
+
+    def _used_features(self) -> Array:
+        return np.flatnonzero(np.any(self.components_ != 0.0, axis=0))
+
+    def _transformed_study(self, table: Table) -> Array:
+        """Return the scores of genotypes, of the study of fit or of another."""
+        matched, used = self.match(table), self._used_features()
+        if matched.unused():
+            message = f"{matched.unused()}; they count as their mean. match(table) lists them."
+            warnings.warn(message, UserWarning, stacklevel=3)
+        weights = self.components_[:, used] / self.scale_[used]
+        return matched_scores(table.operator, matched, weights, self.mean_[used])
+
+    def score_table(self, table: Table) -> dict[str, Array]:
+        """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
+        scores = self.transform(table)
+        names = self.get_feature_names_out()
+        return dict(table.samples) | {str(name): np.asarray(scores)[:, i] for i, name in enumerate(names)}
 
     def inverse_transform(self, T: Any) -> Array:
         """Return the least-squares reconstruction from scores T: T pinv(V') in the units of X, plus the mean."""
@@ -221,7 +263,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return float(np.sum(np.square(scores, dtype=float)) / total)
 
     def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
-        """Return the features of one component by decreasing |loading|, with names where they are known."""
+        """Return the features of one component by decreasing |loading|, with what is known of them.
+
+        After a fit on a table, each also has the columns of ``features_``: for genotypes chromosome, position, alleles
+        and frequency.
+        """
         check_is_fitted(self)
         count = self.n_components_
         check_integer("component", component, -count, count - 1, f" (the model has {count})")
@@ -234,10 +280,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         p = getattr(self, "inclusion_probability_", None)
         chance = None if p is None else p[[component], :].toarray().ravel()
         order = support[np.argsort(-np.abs(v[support]), kind="stable")][:n]
+        known = getattr(self, "features_", {})
+        kind: Any = collections.namedtuple("Feature", [*Feature._fields, *known], rename=True) if known else Feature
         return [
-            Feature(int(i) if names is None else names[i], float(v[i]), None if chance is None else float(chance[i]))
+            kind(
+                int(i) if names is None else names[i], float(v[i]), None if chance is None else float(chance[i]),
+                *(column[i].item() for column in known.values()),
+            )
             for i in order
-        ]
+        ]  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
@@ -247,21 +298,47 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
-        if not isinstance(X, np.ndarray) and (
-            isinstance(X, OperatorMixin) or (isinstance(X, Operator) and not hasattr(X, "to_numpy"))
-        ):
-            n_features = int(X.shape[1])
+        if is_beyond_arrays(X):
+            op = X if isinstance(X, Table) else as_operator(X)
+            n_features = op.shape[1]
             if reset:
                 self.n_features_in_ = n_features
+                self._describe_features(X)
             elif n_features != self.n_features_in_:
                 raise ValueError(
                     f"X has {n_features} features, but SparsePCA is expecting {self.n_features_in_} features as input."
                 )
-            return X
+            return op
+        if reset:
+            self._describe_features(None)
         return validate_data(
             self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
             ensure_min_samples=2 if reset and self.center else 1,
         )  # fmt: skip
+
+    def _report_linkage(self, X: Any) -> None:
+        """Say so where a component of SNPs shows linkage more than structure, and nothing was done about it."""
+        known = getattr(self, "features_", {})
+        if self.groups is not None or not isinstance(X, Table) or not {"chromosome", "position"} <= set(known):
+            return
+        for number, support in enumerate(self.supports_):
+            share = linked_share(X.operator, support, known)
+            if share > MUCH:
+                warnings.warn(
+                    f"Component {number}: {share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the "
+                    f"next one within {NEAR:,} base pairs, so it shows linkage as much as structure. Limit that with "
+                    "groups=250_000 (at most one SNP in each window of so many base pairs), prune the SNPs, or leave "
+                    "out regions with read(exclude=...).", UserWarning, stacklevel=3,
+                )  # fmt: skip
+
+    def _describe_features(self, X: Any) -> None:
+        """Keep what a table knows of its features, and forget what an earlier fit knew."""
+        for name in ("features_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if isinstance(X, Table):
+            self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            self.features_ = {name: np.asarray(column) for name, column in X.features.items()}
 
     @property
     def _n_features_out(self) -> int:

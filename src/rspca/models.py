@@ -19,7 +19,11 @@ from rspca.estimator import SparsePCA
 
 FORMAT = 1
 _META = "model.json"
-_DAMAGE = (KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
+_FEATURES = "features."
+_DAMAGE = (
+    KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
+    RuntimeError,  # what zipfile says of a flipped bit that stands for encryption or an unknown compression
+)  # fmt: skip
 _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
 
@@ -33,6 +37,8 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
         arrays |= _packed("inclusion", model.inclusion_probability_)
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
+    for name, column in getattr(model, "features_", {}).items():
+        arrays[f"{_FEATURES}{name}"] = column
     meta: dict[str, Any] = {
         "format": FORMAT,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
@@ -99,6 +105,11 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
         if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":
             raise ValueError(f"feature_names_in_ is not a list of {model.n_features_in_} names")
         model.feature_names_in_ = names.astype(object)
+    known = {name: column for name, column in arrays.items() if name.startswith(_FEATURES)}
+    if any(column.shape != (model.n_features_in_,) for column in known.values()):
+        raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
+    if known:
+        model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
     return model
 
 

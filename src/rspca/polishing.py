@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import top_k
 
 SWAP_BUDGET = 10**6
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
@@ -19,6 +19,8 @@ SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
 FIRST_CLIMB = 6
 """Steps that each candidate climbs before the best of them goes on alone."""
+EXCHANGE_DOUBTS = (1.0, 1.5, 3.0, 10.0)
+"""How many times the worth of a feature inside one outside must have to take its place, if a smaller demand failed."""
 MOST_STEPS = 30
 """Truncated power steps that all candidates take together."""
 ROUGH, FINE = 1e-3, 1e-7
@@ -36,33 +38,33 @@ class Polished(NamedTuple):
 
 
 def polish(
-    op: OperatorMixin, V: Array, k: int, *, eligible: Array, finalists: int, tol: float = 1e-7, max_iter: int = 100
+    op: OperatorMixin, V: Array, k: int, *, choice: Choice, finalists: int, tol: float = 1e-7, max_iter: int = 100
 ) -> list[Polished]:
     """Improve the columns of V, each a vector with about k non-zeros, and return where they end, best first.
 
     If there are more columns than finalists, truncated power steps with all of them at once choose.
     """
     if V.shape[1] > finalists:
-        V = power_steps(op, V, k, eligible=eligible, keep=finalists)
+        V = power_steps(op, V, k, choice=choice, keep=finalists)
     ends: dict[bytes, Polished] = {}
     for v in V.T:
-        end = climb(op, v, k, eligible=eligible, tol=tol, max_iter=FIRST_CLIMB)
+        end = climb(op, v, k, choice=choice, tol=tol, max_iter=FIRST_CLIMB)
         ends.setdefault(end.support.tobytes(), end)
     best, *others = sorted(ends.values(), key=lambda one: -one.variance)
     if best.n_iter == FIRST_CLIMB:
         v = np.zeros(len(V))
         v[best.support] = best.loadings
-        best = climb(op, v, k, eligible=eligible, tol=tol, max_iter=max_iter)
+        best = climb(op, v, k, choice=choice, tol=tol, max_iter=max_iter)
     return [best, *others]
 
 
-def power_steps(op: OperatorMixin, V: Array, k: int, *, eligible: Array, keep: int) -> Array:
+def power_steps(op: OperatorMixin, V: Array, k: int, *, choice: Choice, keep: int) -> Array:
     """Take truncated power steps v <- top-k(X'Xv) with all columns until their supports stay; return the best."""
     patterns = V != 0.0
     for _ in range(MOST_STEPS):
         gradients = op.gram(V)
         variances = np.einsum("ij,ij->j", V, gradients)
-        V = truncated(gradients, k, eligible)
+        V = truncated(gradients, k, choice)
         unchanged = (V != 0.0) == patterns
         patterns = V != 0.0
         if unchanged.all():
@@ -71,7 +73,7 @@ def power_steps(op: OperatorMixin, V: Array, k: int, *, eligible: Array, keep: i
     return V[:, first[np.argsort(-variances[first], kind="stable")[:keep]]]
 
 
-def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, max_iter: int) -> Polished:
+def climb(op: OperatorMixin, v: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> Polished:
     """Refit, take the k largest entries of X'Xv, and repeat until the support stays or gains less than tol."""
     support = np.flatnonzero(v)
     part = op.restrict(support)
@@ -80,7 +82,7 @@ def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, m
     while n_iter < max_iter:
         n_iter += 1
         gradient = op.gradient(part, support, loadings)
-        proposed = eligible[top_k(np.abs(gradient[eligible]), k)]
+        proposed = choice.largest(gradient, k)
         if np.array_equal(proposed, support):
             break
         next_part = op.restrict(proposed)
@@ -93,35 +95,30 @@ def climb(op: OperatorMixin, v: Array, k: int, *, eligible: Array, tol: float, m
     return Polished(support, loadings, value, n_iter, None)
 
 
-def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, eligible: Array, most: int) -> Polished:
+def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Choice, most: int) -> Polished:
     """Exchange features of small worth for others of larger worth while that gains variance, at most so many times.
 
     To second order a feature j outside adds g_j^2 / (l - a_jj) to the variance l, with g = X'Xv, and a feature i inside
     takes v_i^2 (l - a_ii) with it. A power step compares |g_j| with l |v_i|, which favors what is inside: its own
-    variance is in its gradient. Several are exchanged at once, half as many if that gains nothing, down to one.
+    variance is in its gradient. What exchanging all of them does not gain, exchanging the clearest cases may.
     """
     best, diagonal, part = start, op.sq_norms, None
     for _ in range(most):
         support, value = best.support, best.variance
         if part is not None:
             gradient = op.gradient(part, support, best.loadings)
+        worth = gradient**2 / np.maximum(value - diagonal, SMALLEST_GAIN * value)
         inside = best.loadings**2 * np.maximum(value - diagonal[support], 0.0)
-        outside = np.zeros(op.shape[1])
-        outside[eligible] = gradient[eligible] ** 2 / np.maximum(value - diagonal[eligible], SMALLEST_GAIN * value)
-        outside[support] = 0.0
-        joining = top_k(outside, min(len(support), len(eligible) - len(support)))
-        joining = joining[np.argsort(-outside[joining], kind="stable")]
-        leaving = np.argsort(inside, kind="stable")[: len(joining)]
-        count = int(np.count_nonzero(outside[joining] > inside[leaving]))
-        while count:
-            kept = np.delete(support, leaving[:count])
-            proposed = np.sort(np.concatenate([kept, joining[:count]]))
+        for doubt in EXCHANGE_DOUBTS:
+            worth[support] = doubt * inside
+            proposed = choice.largest(worth, len(support))
+            if np.array_equal(proposed, support):
+                return best
             part = op.restrict(proposed)
             reached, loadings = refit(part, gradient[proposed], ROUGH)
             if reached > (1.0 + SMALLEST_GAIN) * value:
                 break
-            count //= 2
-        if not count:
+        else:
             return best
         best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
     return best
@@ -133,11 +130,11 @@ def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, 
     return float(values[0]), vectors[:, 0]
 
 
-def truncated(G: Array, k: int, eligible: Array) -> Array:
-    """Return the k largest entries of each column, among eligible rows, scaled to unit length."""
+def truncated(G: Array, k: int, choice: Choice) -> Array:
+    """Return the k largest entries of each column, among rows that may be chosen, scaled to unit length."""
     V = np.zeros_like(G)
     for column in range(G.shape[1]):
-        support = eligible[top_k(np.abs(G[eligible, column]), k)]
+        support = choice.largest(G[:, column], k)
         V[support, column] = G[support, column]
     lengths = np.linalg.norm(V, axis=0)
     return V / np.where(lengths > 0.0, lengths, 1.0)
@@ -148,17 +145,17 @@ def exchanges_affordable(k: int, n: int) -> bool:
     return k * (n - k) <= SWAP_BUDGET and k * n <= ROWS_BUDGET
 
 
-def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, eligible: Array) -> Polished:
+def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> Polished:
     """Return the best that single exchanges make of these ends, where examining them all is affordable."""
     k = len(ends[0].support)
-    if k == len(eligible):
+    if k == len(choice.features):
         return ends[0]._replace(swap_optimal=True)  # there is nothing to exchange
-    if not exchanges_affordable(k, len(eligible)):
+    if not exchanges_affordable(k, len(choice.features)):
         return ends[0]
-    return max((swap(op, end, eligible=eligible) for end in ends), key=lambda one: one.variance)
+    return max((swap(op, end, choice=choice) for end in ends), key=lambda one: one.variance)
 
 
-def swap(op: OperatorMixin, start: Polished, *, eligible: Array) -> Polished:
+def swap(op: OperatorMixin, start: Polished, *, choice: Choice) -> Polished:
     """Exchange one feature for another while that gains variance; swap_optimal tells that no exchange is left.
 
     With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
@@ -173,14 +170,15 @@ def swap(op: OperatorMixin, start: Polished, *, eligible: Array) -> Polished:
         value, v = float(values[-1]), vectors[:, -1]
         least = SMALLEST_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        entering = np.setdiff1d(eligible, support, assume_unique=True)
+        entering = np.setdiff1d(choice.features, support, assume_unique=True)
         a = rows[:, entering]
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
         rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
         curvature = r**2 - rest_ii * q
         gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        score = np.where(gain > 0.0, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
+        allowed = choice.exchanges(support, entering)
+        score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
         exchange = _best_exchange(rows, diagonal, support, entering, score, value + least)
         if exchange is None:
             swap_optimal = True

@@ -31,6 +31,14 @@ class Certificate:
 
     ``lower`` is reached by the support and loadings given here; ``upper`` is exceeded by no vector of k features.
     Both are v'X'Xv, without a divisor, of the data as they were taken: centered, scaled, deflated.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> certificate = rspca.certify(pitprops, 3)
+    >>> certificate.support.tolist(), certificate.status, certificate.verify(pitprops)
+    ([0, 1, 8], 'optimal', True)
     """
 
     k: int

@@ -2,7 +2,7 @@
 
 from rspca.formats.geo import SeriesMatrix, read_series_matrix
 from rspca.formats.laser import read_laser
-from rspca.formats.plink import Genotypes, read_plink
+from rspca.formats.plink import Genotypes, read_plink, write_plink
 from rspca.formats.smart import SmartDocument, read_smart
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "read_plink",
     "read_series_matrix",
     "read_smart",
+    "write_plink",
 ]

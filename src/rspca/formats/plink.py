@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rspca.checks import check_choice
-from rspca.formats.files import PathLike, lines, read_bytes
+from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 
 Array = NDArray[Any]
 
@@ -17,6 +18,7 @@ MISSING = ("mean", "nan")
 _BLOCK = 2048
 # Two bits a person, the lowest first: 00 two copies of allele 1, 01 missing, 10 one copy, 11 none.
 _COUNTS = np.array([2.0, np.nan, 1.0, 0.0], dtype=np.float32)
+_CODES = np.array([3, 2, 0], dtype=np.uint8)
 _COUNTS_OF_BYTE = _COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
 
 
@@ -72,8 +74,8 @@ def read_plink(
     if np.dtype(dtype).kind != "f":
         raise TypeError(f"dtype={np.dtype(dtype)} must be a floating-point type: missing calls become means or NaN.")
     bed = Path(bed)
-    chromosomes, variants = _columns(bim or _beside(bed, "bim"), (0, 1))
-    _, people = _columns(fam or _beside(bed, "fam"), (0, 1))
+    chromosomes, variants = _columns(bim or beside(bed, "bim"), (0, 1))
+    _, people = _columns(fam or beside(bed, "fam"), (0, 1))
     packed = packed_rows(read_bytes(bed), len(people), len(variants), str(bed))
     if chromosome is not None:
         chosen = np.flatnonzero(np.array(chromosomes) == str(chromosome))
@@ -88,18 +90,32 @@ def read_plink(
 
 def packed_rows(content: bytes, n_people: int, n_variants: int, name: str) -> NDArray[np.uint8]:
     """Return the bytes of a .bed as one row per variant, or raise if they cannot be such a file."""
-    if content[:2] != b"\x6c\x1b":
+    _check_bed(content[:3], len(content), n_people, n_variants, name)
+    return np.frombuffer(content, dtype=np.uint8, offset=3).reshape(n_variants, -1)
+
+
+def mapped_rows(bed: PathLike, n_people: int, n_variants: int) -> NDArray[np.uint8]:
+    """Return the same of a file that stays on disk."""
+    bed = Path(bed)
+    with bed.open("rb") as file:
+        start = file.read(3)
+    if start[:2] == GZIP_MAGIC:
+        raise ValueError(f"{bed} is gzipped; a file that is mapped from disk must not be: gunzip it first.")
+    _check_bed(start, bed.stat().st_size, n_people, n_variants, str(bed))
+    return np.memmap(bed, dtype=np.uint8, mode="r", offset=3).reshape(n_variants, -1)
+
+
+def _check_bed(start: bytes, size: int, n_people: int, n_variants: int, name: str) -> None:
+    if start[:2] != b"\x6c\x1b":
         raise ValueError(f"{name} is not a PLINK 1 .bed file: it does not begin with 6c 1b.")
-    if content[2:3] != b"\x01":
+    if start[2:3] != b"\x01":
         raise ValueError(f"{name} lists people first, not variants; convert it with plink --make-bed.")
-    width = (n_people + 3) // 4
-    expected = 3 + n_variants * width
-    if len(content) != expected:
+    expected = 3 + n_variants * ((n_people + 3) // 4)
+    if size != expected:
         raise ValueError(
-            f"{name} has {len(content)} bytes; {n_variants} variants of {n_people} people take {expected}. "
+            f"{name} has {size} bytes; {n_variants} variants of {n_people} people take {expected}. "
             "It is cut off, or its .bim or .fam belongs to another file."
         )
-    return np.frombuffer(content, dtype=np.uint8, offset=3).reshape(n_variants, width)
 
 
 def allele_counts(packed: NDArray[np.uint8], n_people: int, missing: str, dtype: DTypeLike) -> Array:
@@ -119,7 +135,7 @@ def with_means(X: Array) -> Array:
     return np.where(missing, mean.astype(X.dtype), X)
 
 
-def _beside(bed: Path, suffix: str) -> Path:
+def beside(bed: Path, suffix: str) -> Path:
     """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped."""
     stem = bed.name.removesuffix(".gz").removesuffix(".bed")
     plain, packed = bed.with_name(f"{stem}.{suffix}"), bed.with_name(f"{stem}.{suffix}.gz")
@@ -128,15 +144,99 @@ def _beside(bed: Path, suffix: str) -> Path:
     return plain if plain.exists() else packed
 
 
+def read_bim(path: PathLike) -> dict[str, Array]:
+    """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
+    chromosome, snp, _, position, allele_1, allele_2 = _table(path)
+    try:
+        positions = np.array(position, dtype=np.int64)
+    except ValueError:
+        line, wrong = next((i, one) for i, one in enumerate(position, 1) if not one.lstrip("-").isdigit())
+        raise ValueError(f"{Path(path)}, line {line}: position {wrong!r} is not a whole number.") from None
+    return {
+        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": positions,
+        "allele_1": np.array(allele_1), "allele_2": np.array(allele_2),
+    }  # fmt: skip
+
+
+def read_fam(path: PathLike) -> dict[str, Array]:
+    """Return the columns of a .fam that name people: fid and iid."""
+    fid, iid, *_ = _table(path)
+    return {"fid": np.array(fid), "iid": np.array(iid)}
+
+
+def write_plink(
+    bed: PathLike, X: Any, *, variants: Mapping[str, Any] | None = None, people: Mapping[str, Any] | None = None
+) -> None:
+    """Write genotypes (0, 1, 2 copies of allele 1; NaN or negative: missing) as .bed, .bim and .fam.
+
+    Parameters
+    ----------
+    bed : path
+        The .bed file; the other two are written beside it, all three in place of what was there.
+    X : array
+        People by variants.
+    variants, people : mappings
+        Columns as `read_bim` and `read_fam` return them; made-up names and positions for those not given.
+
+    Examples
+    --------
+    >>> import os, rspca.formats, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rspca.formats.write_plink(os.path.join(folder, "toy.bed"), [[0, 2], [1, float("nan")], [2, 2]])
+    ...     rspca.formats.read_plink(os.path.join(folder, "toy.bed"), missing="nan").matrix
+    array([[ 0.,  2.],
+           [ 1., nan],
+           [ 2.,  2.]], dtype=float32)
+    """
+    bed, X = Path(bed), np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimension(s); people by variants are needed.")
+    m, n = X.shape
+    number = np.arange(n)
+    bim = {
+        "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
+        "position": 1000 * (number + 1), "allele_1": np.full(n, "A"), "allele_2": np.full(n, "G"),
+    } | dict(variants or {})  # fmt: skip
+    names = np.arange(m).astype(str)
+    fam = {"fid": np.char.add("F", names), "iid": np.char.add("I", names)} | dict(people or {})
+    order = ("chromosome", "snp", "cm", "position", "allele_1", "allele_2")
+    text = {
+        "bim": "".join("\t".join(map(str, line)) + "\n" for line in zip(*(bim[c] for c in order), strict=True)),
+        "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(fam["fid"], fam["iid"], strict=True)),
+    }
+    with bed.with_suffix(".bed.tmp").open("wb") as file:
+        file.write(b"\x6c\x1b\x01")
+        for start in range(0, n, _BLOCK):
+            file.write(pack(X[:, start : start + _BLOCK]).tobytes())
+    for suffix, content in text.items():
+        bed.with_suffix(f".{suffix}").write_text(content)
+    bed.with_suffix(".bed.tmp").replace(bed)
+
+
+def pack(X: Array) -> NDArray[np.uint8]:
+    """Return genotypes (people by variants; NaN or negative: missing) as rows of a .bed."""
+    observed = X >= 0  # False for NaN
+    if not np.isin(X[observed], (0, 1, 2)).all():
+        raise ValueError("X holds values other than 0, 1, 2 and missing (NaN or negative): those are not genotypes.")
+    codes = np.ones((X.shape[1], -(-X.shape[0] // 4) * 4), dtype=np.uint8)
+    codes[:, X.shape[0] :] = 0
+    people = codes[:, : X.shape[0]]
+    people[observed.T] = _CODES[X.T[observed.T].astype(np.intp)]
+    return np.bitwise_or.reduce(codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8), axis=2)
+
+
 def _columns(path: PathLike, which: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two columns of a .bim or .fam; both have six."""
-    rows = []
-    for number, line in enumerate(lines(path), 1):
-        fields = line.split()
+    """Return two columns of a .bim or .fam."""
+    columns = _table(path)
+    return columns[which[0]], columns[which[1]]
+
+
+def _table(path: PathLike) -> list[tuple[str, ...]]:
+    """Return the columns of a .bim or .fam; both have six."""
+    rows = [line.split() for line in lines(path)]
+    for number, fields in enumerate(rows, 1):
         if len(fields) != 6:
             raise ValueError(f"{Path(path)}, line {number}: {len(fields)} columns; a .bim and a .fam have 6.")
-        rows.append(tuple(fields[i] for i in which))
     if not rows:
         raise ValueError(f"{Path(path)} is empty.")
-    first, second = zip(*rows, strict=True)
-    return first, second
+    return list(zip(*rows, strict=True))

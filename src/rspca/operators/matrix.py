@@ -29,6 +29,11 @@ class _InMemory(OperatorMixin):
         self._share = share
         self._dtype = np.dtype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64)
 
+    def __sizeof__(self) -> int:
+        """Bytes in memory, by which a cluster decides what is worth moving."""
+        data = self.X if isinstance(self.X, np.ndarray) else self.X.data
+        return object.__sizeof__(self) + int(data.nbytes)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Samples by features."""

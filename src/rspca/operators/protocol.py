@@ -64,6 +64,8 @@ class OperatorMixin:
 
     has_samples: bool = True
     """Whether rows are samples, so that scores exist. A Gram matrix has none."""
+    own_threads: bool = False
+    """Whether products run in threads of their own instead of those of BLAS."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
 
@@ -230,6 +232,11 @@ class Wrapper(OperatorMixin):
     def has_samples(self) -> bool:  # type: ignore[override]
         """Whether rows are samples."""
         return self.inner.has_samples
+
+    @property
+    def own_threads(self) -> bool:  # type: ignore[override]
+        """Whether products run in threads of their own."""
+        return self.inner.own_threads
 
     @property
     def offset(self) -> float:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""From what users hold (arrays, frames, sparse matrices, operators) to the operator that the core works on."""
+"""From what users hold (arrays, frames, sparse matrices, tables, files, operators) to what the core works on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
 from rspca.operators.wrappers import Centered, Scaled
@@ -15,13 +16,16 @@ LARGEST = 1e150
 """Largest column norm whose square is still a comfortable float64."""
 
 
-def as_operator(X: Any) -> OperatorMixin:
+def as_operator(X: Any, *, max_memory: int | str | None = None) -> OperatorMixin:
     """Return `X` as an operator, without copying it.
 
     Parameters
     ----------
-    X : array, memmap, SciPy sparse matrix or array, pandas or polars frame, operator
-        An object with ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns`` counts as an operator.
+    X : array, memmap, SciPy sparse matrix or array, pandas or polars frame, operator, table, Dask array, HDF5 dataset
+        An object with ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns`` counts as an operator, and one with
+        ``shape``, ``dtype`` and row slices as data to stream.
+    max_memory : int or str, optional
+        Stream an array, mapped or not, in blocks for which so much memory is enough, for example "500MB".
 
     Returns
     -------
@@ -35,7 +39,7 @@ def as_operator(X: Any) -> OperatorMixin:
     >>> op.matmat(np.ones(3)), op.passes
     (array([1., 1., 1.]), 1.0)
     """
-    op = _wrapped(X)
+    op = _wrapped(X) if max_memory is None else _streamed(X, max_memory)
     m, n = op.shape
     if m == 0 or n == 0:
         raise ValueError(f"X has shape ({m}, {n}); at least one sample and one feature are needed.")
@@ -45,6 +49,14 @@ def as_operator(X: Any) -> OperatorMixin:
 def _wrapped(X: Any) -> OperatorMixin:
     if isinstance(X, OperatorMixin):
         return X
+    if isinstance(getattr(X, "operator", None), OperatorMixin):  # a table
+        return X.operator
+    if is_dask(X):
+        from rspca.operators.cluster import dask_operator
+
+        return dask_operator(X)
+    if is_large_file(X) or is_sliced(X):
+        return _streamed(X, None)
     if scipy.sparse.issparse(X):
         _check_matrix(X)
         return SparseOperator(X if X.format in ("csr", "csc") else X.tocsr())
@@ -54,6 +66,27 @@ def _wrapped(X: Any) -> OperatorMixin:
         X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
     _check_matrix(X)
     return DenseOperator(X)
+
+
+def is_beyond_arrays(X: Any) -> bool:
+    """Tell whether X is something that operators know and scikit-learn's validation does not."""
+    if isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
+        return False
+    if isinstance(X, OperatorMixin) or isinstance(getattr(X, "operator", None), OperatorMixin):
+        return True
+    return is_dask(X) or is_sliced(X) or (isinstance(X, Operator) and not hasattr(X, "to_numpy"))
+
+
+def is_dask(X: Any) -> bool:
+    """Tell whether X is a Dask array, without importing Dask."""
+    return type(X).__module__.startswith("dask.") and hasattr(X, "chunks")
+
+
+def _streamed(X: Any, max_memory: int | str | None) -> OperatorMixin:
+    if isinstance(X, OperatorMixin) or is_dask(X) or not hasattr(X, "dtype"):
+        raise TypeError(f"max_memory is for arrays and files with row slices; X is a {type(X).__name__}.")
+    _check_matrix(X)
+    return BlockOperator(X, max_memory)
 
 
 def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> OperatorMixin:
@@ -118,9 +151,9 @@ def balanced(op: OperatorMixin) -> tuple[OperatorMixin, float]:
 
 
 def _check_matrix(X: Any) -> None:
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimension(s); a matrix of samples by features is needed. Reshape it.")
-    if X.dtype.kind not in "biuf":
+    if len(X.shape) != 2:
+        raise ValueError(f"X has {len(X.shape)} dimension(s); a matrix of samples by features is needed. Reshape it.")
+    if np.dtype(X.dtype).kind not in "biuf":
         raise TypeError(f"X has dtype {X.dtype}; only real numbers can be used. Convert it with X.astype(float).")
 
 

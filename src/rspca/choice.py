@@ -1,0 +1,75 @@
+"""Which features a component may use: those that vary, and no more of one group than allowed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.vectors import top_k
+
+Array = NDArray[Any]
+
+
+class Groups(NamedTuple):
+    """A group for each feature, numbered from 0, and how many features of one group a component may use."""
+
+    labels: Array
+    most: int
+
+
+class Choice(NamedTuple):
+    """The features that may be chosen, sorted, and their groups, if these matter."""
+
+    features: Array
+    groups: Groups | None = None
+
+    @property
+    def most(self) -> int:
+        """How many features can be chosen at once."""
+        if self.groups is None:
+            return len(self.features)
+        return int(np.minimum(np.bincount(self.groups.labels[self.features]), self.groups.most).sum())
+
+    def largest(self, values: Array, k: int) -> Array:
+        """Return the sorted features of the k largest magnitudes.
+
+        With groups: the k largest among the largest of each group. No other choice within the limits has a larger sum,
+        because the limits of disjoint groups form a matroid, on which taking the largest first is optimal.
+        """
+        size = np.abs(values[self.features])
+        if self.groups is None:
+            return np.asarray(self.features[top_k(size, k)])
+        within = _largest_of_each(size, self.groups.labels[self.features], self.groups.most)
+        return np.asarray(self.features[within[top_k(size[within], k)]])
+
+    def completed(self, preferred: Array, x: Array, values: Array, k: int) -> Array:
+        """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest values."""
+        if self.groups is None and len(preferred) == k:
+            return preferred
+        size = np.abs(values)
+        top = 2.0 * float(size.max(initial=0.0)) + 1.0
+        size[preferred] = top * (1.0 + np.abs(x[preferred]) / max(float(np.abs(x).max(initial=0.0)), 1e-300))
+        return self.largest(size, k)
+
+    def among(self, some: Array) -> Choice:
+        """Return the same choice among some features only, renumbered in their order."""
+        allowed = np.flatnonzero(np.isin(some, self.features))
+        return Choice(allowed, None if self.groups is None else self.groups._replace(labels=self.groups.labels[some]))
+
+    def exchanges(self, support: Array, entering: Array) -> Array | bool:
+        """Return which features of the support (rows) may give way to which others (columns)."""
+        if self.groups is None:
+            return True
+        inside, outside = self.groups.labels[support], self.groups.labels[entering]
+        used = np.bincount(inside, minlength=int(self.groups.labels.max()) + 1)
+        return (used[outside] < self.groups.most)[None, :] | (inside[:, None] == outside[None, :])
+
+
+def _largest_of_each(size: Array, labels: Array, most: int) -> Array:
+    """Return the sorted positions of the `most` largest of each group; ties go to the lowest."""
+    order = np.lexsort((-size, labels))
+    grouped = labels[order]
+    rank = np.arange(len(order)) - np.searchsorted(grouped, grouped)
+    return np.sort(order[rank < most])

@@ -1,0 +1,329 @@
+"""Genotypes multiplied as they lie in PLINK 1 files: two bits each, mapped from disk, never unpacked as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.operators.protocol import Array, Meter, OperatorMixin
+
+Rows = tuple[Array, Array, int, int]
+"""What every kernel is told first: bytes, the rows of them that are columns of X, the first and the last of these."""
+
+
+class Part(NamedTuple):
+    """SNPs of one file: all its rows of bytes, and which of them are columns of X, in order."""
+
+    packed: Array
+    rows: Array
+
+
+class Calls(NamedTuple):
+    """How many calls of each SNP are missing, one copy, two copies."""
+
+    missing: Array
+    one: Array
+    two: Array
+
+    def mean(self, n_people: int) -> Array:
+        """Return the mean over observed calls; 0 where there is none."""
+        return (self.one + 2.0 * self.two) / np.maximum(n_people - self.missing, 1)
+
+
+class PackedOperator(OperatorMixin):
+    """Copies of allele 1 (0, 1, 2), people by SNPs, read from packed bytes; a missing call is the mean of its SNP.
+
+    Products are float32 or float64, as the kernels state; sums over columns come from counts and are exact. X'(Xv) is
+    two reads, because files list SNP by SNP; a product with a sparse vector reads only the SNPs that it uses.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Rows of bytes, one file after another.
+    n_people : int
+        People in the files.
+    people : array of int, optional
+        The rows of X among them; all by default.
+    fill : array, optional
+        What stands for a missing call of each SNP; the mean over observed calls by default.
+    dtype : data-type
+        float64, or float32, a little quicker.
+    """
+
+    own_threads = True
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        n_people: int,
+        people: Array | None = None,
+        *,
+        fill: Array | None = None,
+        dtype: Any = np.float64,
+        calls: Calls | None = None,
+        meter: Meter | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self._sources = [part.packed for part in parts]
+        self.parts = [Part(_read_only(part.packed), np.asarray(part.rows, dtype=np.int64)) for part in parts]
+        self.n_people = n_people
+        self.people = people
+        self._dtype = np.dtype(dtype)
+        self._meter = meter or Meter()
+        self._share = share
+        self._ends = np.cumsum([len(part.rows) for part in self.parts])
+        self._width = (n_people + 3) // 4
+        if calls is not None:
+            self.calls = calls
+        self._fill = np.asarray(self.mean if fill is None else fill, dtype=self._dtype)
+        self._incomplete = self.calls.missing > 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send the names of mapped files, not their contents."""
+        return self.__dict__ | {
+            "parts": [part.rows for part in self.parts],
+            "_sources": [_Mapped.of(source) for source in self._sources],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        self._sources = [source.opened() for source in state["_sources"]]
+        self.parts = [
+            Part(_read_only(source), rows) for source, rows in zip(self._sources, state["parts"], strict=True)
+        ]
+
+    def __sizeof__(self) -> int:
+        """Bytes in memory, by which a cluster decides what is worth moving; mapped files take none."""
+        mine = sum(one.nbytes for one in self._sources if not isinstance(one, np.memmap))
+        return object.__sizeof__(self) + mine + 40 * self.shape[1]
+
+    @property
+    def _kernels(self) -> ModuleType:
+        """The compiled kernels: only who multiplies packed genotypes needs numba."""
+        from rspca.operators import kernels
+
+        return kernels
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """People by SNPs."""
+        return self.n_people if self.people is None else len(self.people), int(self._ends[-1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64, as asked for."""
+        return self._dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Counts of missing calls, of one copy and of two copies, by SNP: one read."""
+        self._meter.add(self._share)
+        counts = np.zeros((self.shape[1], 3), dtype=np.int64)
+        mask, count = self._mask(), self._kernels.count_rows
+        for part, columns in self._columns_of_parts():
+            self._blocks(part, partial(_call, count, (mask,)), counts[columns])
+        return Calls(*counts.T)
+
+    @property
+    def mean(self) -> Array:
+        """Mean over observed calls of each SNP: twice the frequency of allele 1."""
+        return self.calls.mean(self.shape[0])
+
+    # --- products ---------------------------------------------------------------------------------------------------
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V, reading the SNPs on which V is not zero."""
+        V = np.asarray(V)
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        self._meter.add(self._share * len(used) / self.shape[1])
+        weights = np.ascontiguousarray(V[used].reshape(len(used), -1), dtype=self._dtype)
+        sums = np.zeros((weights.shape[1], 4, self._width))
+        for part, columns, chosen in self._parts_of(used):
+            sums += self._weighted(part, weights[chosen], columns)
+        scores = sums.transpose(2, 1, 0).reshape(4 * self._width, -1)
+        scores = scores[: self.n_people] if self.people is None else scores[self.people]
+        return scores.reshape(self.shape[0], *V.shape[1:]).astype(self._dtype)
+
+    def _weighted(self, part: Part, weights: Array, columns: Array) -> Array:
+        """Return the weighted sum of the rows of one file, in planes: partial sums, added in a fixed order."""
+        fill, incomplete, n = self._fill[columns], self._incomplete[columns], len(part.rows)
+        step = self._kernels.block_rows(n, self._width, weights.shape[1], 32 * weights.shape[1] * self._width)
+        sums = np.zeros((-(-n // step), weights.shape[1], 4, self._width))
+
+        def add(rows: Rows, sums: Array) -> None:
+            self._kernels.add_rows(*rows, weights, fill, incomplete, sums[rows[2] // step])
+
+        self._blocks(part, add, sums, step)
+        return np.asarray(sums.sum(axis=0))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        return self._products(np.asarray(U)).astype(self._dtype)
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T in float64, and T = X V - 1 shift'."""
+        scores = self.matmat(V) - np.asarray(shift, dtype=self._dtype)
+        return self._products(scores), scores
+
+    def _products(self, U: Array) -> Array:
+        self._meter.add(self._share)
+        planes, dot = self._planes(U), self._kernels.dot_rows
+        out = np.empty((self.shape[1], planes.shape[1]))
+        for part, columns in self._columns_of_parts():
+            rest = (planes, self._fill[columns], self._incomplete[columns])
+            step = self._kernels.block_rows(len(part.rows), self._width, planes.shape[1])
+            self._blocks(part, partial(_call, dot, rest), out[columns], step)
+        return out.reshape(self.shape[1], *U.shape[1:])
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], unpacked."""
+        support = np.asarray(support, dtype=np.intp)
+        self._meter.add(self._share * len(support) / self.shape[1])
+        part = Part(self._gathered(support), np.arange(len(support)))
+        rest = (self._fill[support], self._incomplete[support])
+        out = np.empty((len(support), 4 * self._width), dtype=self._dtype)
+        self._blocks(part, partial(_call, self._kernels.unpack_rows, rest), out)
+        return (out[:, : self.n_people] if self.people is None else out[:, self.people]).T
+
+    # --- sums over columns, from counts -----------------------------------------------------------------------------
+
+    def column_sums(self) -> Array:
+        """Sum of each column, missing calls filled."""
+        return self.calls.one + 2.0 * self.calls.two + self.calls.missing * self._fill64()
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over people of (x_ij - shift_j)^2, missing calls filled."""
+        shift = np.zeros(self.shape[1]) if shift is None else shift
+        none = self.shape[0] - sum(self.calls)
+        return (
+            none * shift**2 + self.calls.one * (1.0 - shift) ** 2 + self.calls.two * (2.0 - shift) ** 2
+            + self.calls.missing * (self._fill64() - shift) ** 2
+        )  # fmt: skip
+
+    def _fill64(self) -> Array:
+        """Return the fill values in double precision: the mean itself where that is what was rounded."""
+        mean = self.mean
+        return np.where(self._fill == mean.astype(self._dtype), mean, self._fill)
+
+    # --- fewer SNPs -------------------------------------------------------------------------------------------------
+
+    def select(self, support: Array) -> PackedOperator:
+        """Return the operator of some SNPs, in increasing order, on the same files: nothing is copied."""
+        starts = np.concatenate([[0], self._ends])
+        parts = []
+        for number, (source, part) in enumerate(zip(self._sources, self.parts, strict=True)):
+            first, last = np.searchsorted(support, starts[number : number + 2])
+            if last > first:
+                parts.append(Part(source, part.rows[support[first:last] - starts[number]]))
+        return self._with(parts, support, share=1.0)
+
+    def restrict(self, support: Array) -> PackedOperator:
+        """Return the operator of a packed copy of some SNPs: a sixteenth of what they take in float32."""
+        support = np.asarray(support, dtype=np.intp)
+        part = Part(self._gathered(support), np.arange(len(support)))
+        return self._with([part], support, share=self._share * len(support) / self.shape[1])
+
+    def filled_with(self, fill: Array) -> PackedOperator:
+        """Return the same genotypes with other values for missing calls."""
+        parts = [Part(source, part.rows) for source, part in zip(self._sources, self.parts, strict=True)]
+        return PackedOperator(
+            parts, self.n_people, self.people, fill=fill, dtype=self._dtype, calls=self.calls, meter=self._meter,
+            share=self._share,
+        )  # fmt: skip
+
+    def _with(self, parts: Sequence[Part], support: Array, share: float) -> PackedOperator:
+        calls = Calls(*(count[support] for count in self.calls))
+        return PackedOperator(
+            parts, self.n_people, self.people, fill=self._fill[support], dtype=self._dtype, calls=calls,
+            meter=self._meter, share=share,
+        )  # fmt: skip
+
+    def _gathered(self, support: Array) -> Array:
+        """Return the rows of bytes of some SNPs, in the order asked for."""
+        gathered = np.empty((len(support), self._width), dtype=np.uint8)
+        starts = np.concatenate([[0], self._ends[:-1]])
+        for number, part in enumerate(self.parts):
+            chosen = (support >= starts[number]) & (support < self._ends[number])
+            gathered[chosen] = part.packed[part.rows[support[chosen] - starts[number]]]
+        return _read_only(gathered)
+
+    # --- how people, parts and threads are laid out -----------------------------------------------------------------
+
+    def _columns_of_parts(self) -> list[tuple[Part, slice]]:
+        starts = [0, *self._ends[:-1]]
+        return [(part, slice(int(a), int(b))) for part, a, b in zip(self.parts, starts, self._ends, strict=True)]
+
+    def _parts_of(self, support: Array) -> list[tuple[Part, Array, slice]]:
+        """Return for each file the SNPs of a sorted support: where in the file, which columns, which of the support."""
+        found = []
+        for part, columns in self._columns_of_parts():
+            first, last = np.searchsorted(support, [columns.start, columns.stop])
+            chosen = support[first:last]
+            if len(chosen):
+                found.append((Part(part.packed, part.rows[chosen - columns.start]), chosen, slice(first, last)))
+        return found
+
+    def _planes(self, U: Array) -> Array:
+        """Return the columns of U as kernels read them, with zeros for people who are not in X."""
+        U = U.reshape(self.shape[0], -1).astype(self._dtype, copy=False)
+        if self.people is not None:
+            everyone = np.zeros((self.n_people, U.shape[1]), dtype=self._dtype)
+            everyone[self.people] = U
+            U = everyone
+        return np.asarray(self._kernels.planar(U, self._width))
+
+    def _mask(self) -> Array:
+        """Return a byte for each four people, with the low bit of each who is in X."""
+        chosen = np.zeros(4 * self._width, dtype=np.uint8)
+        chosen[slice(self.n_people) if self.people is None else self.people] = 1
+        return np.asarray((chosen.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(1), dtype=np.uint8)
+
+    def _blocks(self, part: Part, work: Callable[[Rows, Array], None], out: Array, step: int | None = None) -> None:
+        """Call work((packed, rows, first, last), out) for blocks of the rows of one file, in several threads."""
+        n = len(part.rows)
+        size = step or self._kernels.block_rows(n, self._width)
+        self._kernels.in_blocks(lambda b: work((*part, b * size, min(b * size + size, n)), out), -(-n // size))
+
+
+def _call(kernel: Callable[..., None], rest: tuple[Array, ...], rows: Rows, out: Array) -> None:
+    kernel(*rows, *rest, out)
+
+
+class _Mapped(NamedTuple):
+    """Rows of bytes as they travel: the file that they are mapped from, or the bytes themselves."""
+
+    filename: str | None
+    offset: int
+    rows: Array | tuple[int, ...]
+
+    @classmethod
+    def of(cls, packed: Array) -> _Mapped:
+        """Return how to find these rows again; a slice of a mapping does not know where in the file it starts."""
+        if isinstance(packed, np.memmap) and packed.filename is not None and packed.flags.c_contiguous:
+            name = str(packed.filename)
+            if packed.offset + packed.nbytes == os.path.getsize(name):
+                return cls(name, packed.offset, packed.shape)
+        return cls(None, 0, packed)
+
+    def opened(self) -> Array:
+        """Return the rows."""
+        if self.filename is None:
+            return np.asarray(self.rows)
+        return np.memmap(self.filename, np.uint8, "r", self.offset, tuple(self.rows))
+
+
+def _read_only(array: Array) -> Array:
+    """Return a view that cannot be written: kernels are compiled for that kind of array alone."""
+    view = np.ascontiguousarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,137 @@
+"""Streaming: blocks no larger than asked for, one read per product, reading while computing, files cut off."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import rspca
+from rspca.operators import blocks
+from rspca.operators.blocks import BlockOperator, memory_size
+
+
+class Watched:
+    """Rows by slices, with a record of who asked for which."""
+
+    def __init__(self, X, delay=0.0):
+        self.X, self.delay, self.reads, self.threads = X, delay, [], set()
+
+    shape = property(lambda self: self.X.shape)
+    dtype = property(lambda self: self.X.dtype)
+
+    def __getitem__(self, part):
+        time.sleep(self.delay)
+        self.reads.append(part.stop - part.start)
+        self.threads.add(threading.get_ident())
+        return self.X[part]
+
+
+def data(m=2000, n=300, dtype=np.int8):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (m, n)).astype(dtype)
+    X[:, 10:16] += (4 * rng.integers(0, 2, (m, 1))).astype(dtype)
+    X[:, 20:26] += (3 * rng.integers(0, 2, (m, 1))).astype(dtype)
+    return X
+
+
+def test_blocks_fit_the_memory_that_was_given():
+    source = Watched(data())
+    op = rspca.as_operator(source, max_memory="1.2MB")
+    op.gram(np.ones(300))
+    assert sum(source.reads) == 2000
+    assert max(source.reads) * 300 * 8 <= 1.2e6 / blocks.BLOCKS_IN_MEMORY
+    assert op.passes == 1.0
+
+
+def test_the_next_block_is_read_by_another_thread_while_this_one_is_multiplied():
+    source = Watched(data(), delay=0.02)
+    op = BlockOperator(source, "1MB")
+    for _ in op._stream():
+        time.sleep(0.02)
+    count = len(source.reads)
+    started = time.perf_counter()
+    for _ in op._stream():
+        time.sleep(0.02)
+    assert count > 10
+    assert threading.get_ident() not in source.threads
+    assert time.perf_counter() - started < 0.85 * count * 0.04
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+def test_a_streamed_file_gives_the_components_of_the_array(dtype, tmp_path):
+    X = data(4000, dtype=dtype)  # large enough to be climbed on a sketch, as all that needs streaming is
+    np.save(tmp_path / "x.npy", X)
+    op = rspca.as_operator(np.load(tmp_path / "x.npy", mmap_mode="r"), max_memory="2MB")
+    found = rspca.decompose(op, 2, k=70, random_state=0)
+    expected = rspca.decompose(X, 2, k=70, random_state=0)
+    for one, two in zip(found.components, expected.components, strict=True):
+        np.testing.assert_array_equal(one.support, two.support)
+        np.testing.assert_allclose(one.loadings, two.loadings, atol=1e-5)
+
+
+def test_a_slice_of_a_mapped_file_is_read_from_where_it_starts(tmp_path):
+    X = data(dtype=np.float64)
+    np.save(tmp_path / "x.npy", X)
+    whole = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for part in (whole[100:900], whole[:, 5:20], whole[::2]):
+        op = rspca.as_operator(part, max_memory="1MB")
+        np.testing.assert_allclose(op.matmat(np.ones(part.shape[1])), np.asarray(part).sum(axis=1))
+
+
+def test_large_mapped_files_are_streamed_without_being_asked(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", data())
+    X = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert not isinstance(rspca.as_operator(X), BlockOperator)
+    monkeypatch.setattr(blocks, "_machine_memory", lambda: X.nbytes)
+    assert isinstance(rspca.as_operator(X), BlockOperator)
+
+
+def test_columns_that_were_read_are_kept_for_the_next_question():
+    source = Watched(data())
+    op = BlockOperator(source, "64MB")
+    first = op.columns(np.array([7, 3, 11]))
+    before = op.passes
+    first[:] = -1.0  # what was handed out is the caller's
+    np.testing.assert_array_equal(op.columns(np.array([11, 7])), data()[:, [11, 7]])
+    assert op.passes == before
+    op.columns(np.array([3, 4]))
+    assert op.passes == before + 1.0
+
+
+def test_a_file_cut_off_under_way_is_reported(tmp_path):
+    np.save(tmp_path / "x.npy", data(dtype=np.float64))
+    op = rspca.as_operator(np.load(tmp_path / "x.npy", mmap_mode="r"), max_memory="1MB")
+    with (tmp_path / "x.npy").open("r+b") as file:
+        file.truncate(100_000)
+    with pytest.raises(ValueError, match="cut off"):
+        op.matmat(np.ones(300))
+
+
+@pytest.mark.parametrize(
+    ("given", "size"), [(5_000_000, 5_000_000), ("5MB", 5_000_000), ("1.5 GiB", 3 * 2**29), ("2g", 2 * 10**9)]
+)
+def test_sizes_are_numbers_or_words(given, size):
+    assert memory_size(given) == size
+
+
+@pytest.mark.parametrize("given", ["much", "5 apples", -3, 0, "10kB", True])
+def test_sizes_that_are_none_are_refused(given):
+    with pytest.raises(ValueError, match="max_memory"):
+        rspca.as_operator(np.ones((3, 3)), max_memory=given)
+
+
+def test_what_has_no_rows_to_stream_is_refused():
+    with pytest.raises(TypeError, match="max_memory is for arrays"):
+        rspca.as_operator(rspca.as_operator(np.eye(3)), max_memory="5MB")
+    with pytest.raises(ValueError, match="dimension"):
+        rspca.as_operator(np.ones(3), max_memory="5MB")
+    with pytest.raises(TypeError, match="real numbers"):
+        rspca.as_operator(np.ones((3, 3), dtype=complex), max_memory="5MB")
+
+
+def test_the_estimator_takes_rows_by_slices():
+    X = data(400, 40)
+    model = rspca.SparsePCA(1, k=6, random_state=0).fit(Watched(X))
+    assert model.supports_[0].tolist() == list(range(10, 16))
+    np.testing.assert_allclose(model.transform(Watched(X)), model.transform(X), atol=1e-9)
