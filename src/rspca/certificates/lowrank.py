@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.certificates.bounds import Spectrum, top_sum
+from rspca.certificates.bounds import EPS, Spectrum, top_sum
 from rspca.vectors import top_k
 
 Array = NDArray[Any]
@@ -46,8 +46,8 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
 
     h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum of
     c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The
-    orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops when the
-    bound, with `slack` on both sides, is within tol of the best value met.
+    orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops
+    when the bound, with `slack` on both sides, is within tol of the best value met.
     """
     d = G.shape[1]
     best, support, tried = 0.0, np.arange(k), 0
@@ -62,11 +62,14 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         return float(np.sqrt(value))
 
     def bounded(corners: Array, heights: Array, parent: float) -> float:
-        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow."""
+        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow.
+
+        The products are M + E, |E| <= 8 d^2 eps with what the decomposition adds, so M^{-1} <= (M + E - |E| I)^{-1}.
+        """
         values, vectors = np.linalg.eigh(corners @ corners.T)
         if values[0] < NARROW:
             return parent
-        return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / values)))
+        return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / (values - 8.0 * d * d * EPS))))
 
     numbers = itertools.count()
     heap: list[tuple[float, int, Array, Array]] = []
