@@ -168,9 +168,7 @@ def _spectral(
 
 
 @compiled
-def examine(
-    A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float
-) -> tuple[float, Array, Array]:
+def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float) -> tuple[float, Array, Array]:
     """Return a bound on the supports that contain `fixed` and k - |fixed| of `free`, who is left, and a ranking.
 
     parts[s] = S with A = S + R, R of zero diagonal: each gives the fill of S plus a bound on R. The ranking is the

@@ -39,14 +39,13 @@ class Progress:
         end = time.perf_counter() + share * self.seconds_left()
         return lambda: time.perf_counter() >= end
 
-    @property
     def finished(self) -> bool:
-        """Whether there is nothing more to prove, or no time."""
+        """Return whether there is nothing more to prove, or no time."""
         return self.upper <= (1.0 + self.tol) * self.lower or self.out_of_time()
 
     def bound(self, name: str, compute: Callable[[], float]) -> float:
         """Compute one bound, unless all is done, and keep it; return the least so far."""
-        if not self.finished:
+        if not self.finished():
             began = time.perf_counter()
             self.proven(name, float(compute()), time.perf_counter() - began)
         return self.upper

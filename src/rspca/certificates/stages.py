@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates import bounds as B
+from rspca.certificates import precision
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.lowrank import shifted_low_rank
@@ -44,19 +46,20 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("trace", lambda: B.trace(diagonal, k))
     run.bound("frobenius", lambda: B.frobenius(diagonal, B.row_energies(A, k), k))
     run.bound("gershgorin", lambda: B.gershgorin(A, k))
-    if run.finished:
+    if run.finished():
         return
     pairs = B.spectrum(A)
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]))
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k))
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
+
+    def shifted(rank: int) -> float:
+        return shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(0.02)).upper
+
     for rank in RANKS[:3]:
-        run.bound(
-            f"shifted rank {rank}",
-            lambda rank=rank: shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(0.02)).upper,
-        )
-    if run.finished:
+        run.bound(f"shifted rank {rank}", partial(shifted, rank))
+    if run.finished():
         return
     parts = []
     level = [0.0]
@@ -67,7 +70,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
     run.bound("soft threshold", soft)
     parts.append(B.soft_thresholded(A, level[0]))
-    if len(A) <= SEMIDEFINITE and not run.finished:
+    if len(A) <= SEMIDEFINITE and not run.finished():
 
         def dual() -> float:
             solved = semidefinite(A, k, tol=1e-5, max_iter=300, out_of_time=run.until(0.3))
@@ -75,7 +78,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             return B.spectral_fill(B.spectrum(parts[-1]), k) + B.remainder(A - parts[-1], k)
 
         run.bound("semidefinite dual", dual)
-    if not run.finished:
+    if not run.finished():
         began = time.perf_counter()
         found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
         run.nodes += found.nodes
@@ -85,7 +88,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
 def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     """Try the certificate that proves the support of u optimal, at a few penalties."""
-    if run.finished:
+    if run.finished():
         return
     scores = op.scores(run.support, _loadings(op, run.support))
     u = scores / np.linalg.norm(scores)
@@ -93,7 +96,7 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     penalties = separating_penalties(squares, run.support, PENALTIES)
     # nearly all or nothing: where the middle penalty proves nothing, its neighbors do not either
     for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
-        value = run.bound("dual in the scores", lambda rho=rho: scores_dual(op, u, k, float(rho)))
+        value = run.bound("dual in the scores", partial(scores_dual, op, u, k, float(rho)))
         if run.bounds[-1].value > HOPELESS * value:
             break
 
@@ -101,7 +104,7 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
 def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
     m, n = op.shape
-    if run.finished:
+    if run.finished():
         return
     if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
         gram = small_gram(op)
@@ -111,15 +114,17 @@ def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
         run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
         ranks = worthwhile_ranks(pairs, RANKS)
         for rank in ranks:
-            if not run.finished:
-                cones = shifted_low_rank(pairs, k, rank, tol=1e-4, out_of_time=run.until(0.5 if rank == ranks[-1] else 0.1))
+            if not run.finished():
+                cones = shifted_low_rank(
+                    pairs, k, rank, tol=1e-4, out_of_time=run.until(0.5 if rank == ranks[-1] else 0.1)
+                )
                 run.proven(f"shifted rank {rank}", cones.upper + margin, 0.0)
         if m <= n:
             scores_bounds(run, op, k)
-            threshold = float(np.partition(op.sq_norms, n - k)[n - k])
+            threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
             run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
     # each row of the Gram matrix: 2 m n operations
-    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished:
+    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished():
         began = time.perf_counter()
         rows = streamed_rows(op, k, out_of_time=run.out_of_time)
         if rows is not None:
@@ -151,7 +156,7 @@ def step_by_step(
 
     The result holds for all features: what was eliminated is in no support above `lower`.
     """
-    diagonal = op.sq_norms
+    diagonal = precision.sq_norms(op)
     if k == 1 or before is None:
         best = int(np.argmax(diagonal))
         return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None

@@ -12,7 +12,7 @@ from rspca.certificates.semidefinite import semidefinite
 from rspca.checks import TooLarge, check_sparsity
 from rspca.components import Component, OnStep
 from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import Array, OperatorMixin
+from rspca.operators.protocol import OperatorMixin
 from rspca.sequence import Found, eligible_features, one_after_another
 from rspca.vectors import top_k
 
