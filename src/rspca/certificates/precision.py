@@ -17,6 +17,7 @@ Array = NDArray[Any]
 
 CANCELED = 1e4
 """Share of a squared norm that may be lost by a difference (to the mean, to a deflation) before it is taken anew."""
+CONVERTED_BYTES = 1 << 26
 DOUBLE = np.dtype(np.float64)
 
 _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
@@ -53,6 +54,10 @@ class _DoubledArray(DenseOperator):
     def __init__(self, X: Array, meter: Meter | None = None, share: float = 1.0) -> None:
         super().__init__(X, meter, share)
         self._dtype, self._direct = DOUBLE, False
+
+    def _blocks(self) -> list[slice]:
+        """Blocks so large that adding up what they give takes little of the time."""
+        return list(chunks(self.shape[0], self.shape[1] * 8, CONVERTED_BYTES))
 
 
 class _Doubled(OperatorMixin):

@@ -33,6 +33,8 @@ PAIRS = 40
 """Leading eigenpairs that the spectral bounds of large data use."""
 RANKS = (1, 2, 3, 4, 5, 6)
 PENALTIES = 5
+ROWS_FIRST = 100
+"""Share of the features, 1 / this, up to which the rows of the Gram matrix come before its spectrum."""
 HOPELESS = 1.3
 """Multiple of the least bound beyond which a bound of this kind is not tried again."""
 FLOPS = 1e10
@@ -65,7 +67,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     level = [0.0]
 
     def soft() -> float:
-        value, level[0] = B.best_soft_threshold(A, k)
+        value, level[0] = B.best_soft_threshold(A, k, out_of_time=run.until(0.3))
         return value
 
     run.bound("soft threshold", soft)
@@ -103,34 +105,45 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
 
 def by_products(run: Progress, op: OperatorMixin, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
+    # few features are bounded best by rows of the Gram matrix, many by its spectrum
+    few = k <= op.shape[1] // ROWS_FIRST
+    stages = (row_bounds, spectral_bounds) if few else (spectral_bounds, row_bounds)
+    for stage in stages:
+        if not run.finished():
+            stage(run, op, k)
+
+
+def spectral_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
+    """Bound by leading eigenpairs, and by duals in the space of scores, where the smaller Gram matrix is affordable."""
     m, n = op.shape
-    if run.finished():
+    if min(m, n) > MOST_SAMPLES or m * n * min(m, n) > FLOPS * run.seconds_left():
         return
-    if min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * run.seconds_left():
-        gram = small_gram(op)
-        proven = proven_spectrum(op, PAIRS, gram)
-        pairs, margin = proven.pairs, proven.margin
-        run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
-        run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
-        ranks = worthwhile_ranks(pairs, RANKS)
-        for rank in ranks:
-            if not run.finished():
-                cones = shifted_low_rank(
-                    pairs, k, rank, tol=1e-4, out_of_time=run.until(0.5 if rank == ranks[-1] else 0.1)
-                )
-                run.proven(f"shifted rank {rank}", cones.upper + margin, 0.0)
-        if m <= n:
-            scores_bounds(run, op, k)
-            threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
-            run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
-    # each row of the Gram matrix: 2 m n operations
-    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished():
-        began = time.perf_counter()
-        rows = streamed_rows(op, k, out_of_time=run.out_of_time)
-        if rows is not None:
-            spent = time.perf_counter() - began
-            run.proven("frobenius", rows.frobenius, spent)
-            run.proven("gershgorin", rows.gershgorin, 0.0)
+    proven = proven_spectrum(op, PAIRS, small_gram(op))
+    pairs, margin = proven.pairs, proven.margin
+    run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
+    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
+    ranks = worthwhile_ranks(pairs, RANKS)
+    for rank in ranks:
+        if not run.finished():
+            began, share = time.perf_counter(), 0.5 if rank == ranks[-1] else 0.1
+            cones = shifted_low_rank(pairs, k, rank, tol=1e-4, out_of_time=run.until(share))
+            run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
+    if m <= n:
+        scores_bounds(run, op, k)
+        threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
+        run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
+
+
+def row_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
+    """Bound by the rows of the Gram matrix, read once, where that is affordable: 2 m n operations each."""
+    m, n = op.shape
+    if 2.0 * m * n * n > FLOPS * run.seconds_left() or k > n // 4:
+        return
+    began = time.perf_counter()
+    rows = streamed_rows(op, k, out_of_time=run.out_of_time)
+    if rows is not None:
+        run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
+        run.proven("gershgorin", rows.gershgorin, 0.0)
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
