@@ -117,12 +117,13 @@ def case(seed: int, n: int | None = None) -> Case:
         X = PLAIN[kind](rng, m, n)
         return Case(kind, X, {"center": False}, product(X))
     if kind == "deflated":
-        X = centered(_factors(rng, m, n))
+        X = centered(_factors(rng, m + 2, n))  # of rank two at least: something is left
         v = rspca.decompose(X, 1, k=max(1, n // 2), random_state=0).components[0]
         u = X[:, v.support] @ v.loadings
         u /= np.linalg.norm(u)
         return Case(kind, ScoreDeflated(prepare(X), u), {"center": False}, product(X - np.outer(u, u @ X)))
     X = CENTERED[kind](rng, m, n)
+    X[0, 0] += 1.0  # not all of it constant
     return Case(kind, scipy.sparse.csr_array(X) if kind == "sparse" else X, {}, product(centered(X)))
 
 

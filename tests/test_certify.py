@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from data import benchmark_matrix
-from enumeration import KINDS, NOTHING, case, operator, optima, optimum
+from enumeration import KINDS, NOTHING, case, centered, operator, optima, optimum, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,6 +76,23 @@ def test_data_too_large_for_a_search_get_a_true_bound(seed, draw):
         patch.setattr(module, "STEP_BY_STEP", draw.draw(st.sampled_from([0, 20])))
         found = rspca.certify(one.given, k, seconds=0.3, **one.options)
     check(found, one.A, k)
+
+
+@pytest.mark.parametrize("kind", ["plain", "far from zero", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_single_features_and_pairs_of_large_data_are_the_best_of_all(kind, dtype):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((40, 1600)) * np.exp(0.1 * rng.standard_normal(1600))
+    X = {"plain": X, "far from zero": X + rng.uniform(-300, 300, 1600), "sparse": np.maximum(X - 1.0, 0.0)}[kind]
+    X = X.astype(dtype)
+    A = product(centered(X))
+    d = np.diagonal(A)
+    pairs = (d[:, None] + d) / 2 + np.sqrt(((d[:, None] - d) / 2) ** 2 + A**2)
+    np.fill_diagonal(pairs, 0.0)
+    for k, best in ((1, d.max()), (2, pairs.max())):
+        found = rspca.certify(scipy.sparse.csr_array(X) if kind == "sparse" else X, k)
+        assert found.status == "optimal"
+        check(found, A, k, best)
 
 
 def test_large_means_hide_nothing():

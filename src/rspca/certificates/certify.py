@@ -120,7 +120,7 @@ def certify_operator(
     support, lower = _evaluated(op, run.support)
     if run.upper + margin < (1.0 - CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
-    upper = max(run.upper + margin, lower)
+    upper = max(float(run.upper) + margin, lower)
     optimal = upper <= (1.0 + tol) * lower
     values = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
     return Certificate(
@@ -187,7 +187,7 @@ def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) ->
     constant[eligible] = False
     error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
     products = (op.shape[0] + 16) * EPS * float(top_sum(norms, k))
-    return 2.0 * np.sqrt(upper) * error + error**2 + products + float(top_sum(norms[constant], k))
+    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k))
 
 
 def _given_support(loadings: Any, k: int, n: int) -> Array:

@@ -65,6 +65,7 @@ class _Doubled(OperatorMixin):
 
     def __init__(self, inner: OperatorMixin) -> None:
         self.inner = inner
+        self.has_samples, self.offset = inner.has_samples, inner.offset
 
     @property
     def shape(self) -> tuple[int, int]:

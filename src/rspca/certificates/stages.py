@@ -173,7 +173,9 @@ def step_by_step(
     if k == 1 or before is None:
         best = int(np.argmax(diagonal))
         return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None
-    least = lower * (1.0 - 1e-10)
+    # what rounding may hide of a variance, in the products and in the tests
+    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(precision.reach(op) ** 2, k))
+    least = lower * (1.0 - 1e-10) - hidden
     alive = by_variance(diagonal, least, before.upper)
     alive = np.union1d(alive, support)
     if len(alive) > MOST_SURVIVORS:
