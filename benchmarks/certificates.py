@@ -34,6 +34,7 @@ from rspca.certificates.progress import Progress  # noqa: E402
 from rspca.certificates.stages import Known  # noqa: E402
 from rspca.operators.sources import prepare  # noqa: E402
 
+time.perf_counter = time.process_time  # budgets too are CPU time: other processes must not change what is proven
 TOL = 1e-6
 EXACT = {
     "wine": (3, 5, 10), "wine covariance": (5, 10),
