@@ -6,6 +6,7 @@ largest entries. A is positive semidefinite; nothing here is valid for a matrix 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,25 +132,35 @@ def soft_threshold(A: Array, k: int, level: float) -> float:
     return spectral_fill(spectrum(S), k) + remainder(A - S, k)
 
 
-def best_soft_threshold(A: Array, k: int, steps: int = 12) -> tuple[float, float]:
+def best_soft_threshold(
+    A: Array, k: int, steps: int = 12, out_of_time: Callable[[], bool] = lambda: False
+) -> tuple[float, float]:
     """Return the least bound over the level, by a coarse grid and golden sections, and the level."""
     top = float(np.abs(A - np.diag(np.diagonal(A))).max(initial=0.0))
     grid = top * np.linspace(0.0, 1.0, 8) ** 2
-    values = [soft_threshold(A, k, level) for level in grid]
-    at = int(np.argmin(values))
-    best = (values[at], float(grid[at]))
-    low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    tried: dict[float, float] = {}
+
+    def at(level: float) -> float:
+        """Return the bound at a level; when time is up only the first is computed."""
+        tried[level] = np.inf if tried and out_of_time() else soft_threshold(A, k, level)
+        return tried[level]
+
+    middle = len(grid) // 2
+    for level in (*grid[middle:], *grid[:middle][::-1]):
+        at(float(level))
+    best = int(np.argmin([tried[float(level)] for level in grid]))
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     left, right = high - golden * (high - low), low + golden * (high - low)
-    f_left, f_right = soft_threshold(A, k, left), soft_threshold(A, k, right)
+    f_left, f_right = at(left), at(right)
     for _ in range(steps):
-        best = min(best, (f_left, float(left)), (f_right, float(right)))
         if f_left <= f_right:
             high, right, f_right = right, left, f_left
             left = high - golden * (high - low)
-            f_left = soft_threshold(A, k, left)
+            f_left = at(left)
         else:
             low, left, f_left = left, right, f_right
             right = low + golden * (high - low)
-            f_right = soft_threshold(A, k, right)
-    return best
+            f_right = at(right)
+    least = min(tried, key=lambda level: tried[level])
+    return tried[least], least

@@ -129,7 +129,11 @@ class Certificate:
         content["loadings"] = np.array(content["loadings"], dtype=np.float64)
         content["bounds"] = tuple(Bound(str(name), float(value), float(s)) for name, value, s in content["bounds"])
         content["assumptions"] = tuple(content["assumptions"])
-        return cls(**content)
+        read = cls(**content)
+        ordered = 0.0 < read.lower <= read.upper < np.inf
+        if len(read.support) != len(read.loadings) or not ordered or not read.bounds:
+            raise ValueError("its numbers contradict each other")
+        return read
 
     def save(self, path: Any) -> None:
         """Write the certificate as JSON, to a temporary file first."""

@@ -15,6 +15,7 @@ from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.compiled import ENGINE
+from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.checks import as_generator, check_real, check_sparsity, check_vector
 from rspca.components import Component, OnStep
@@ -23,11 +24,14 @@ from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.sequence import Finder, Found, eligible_features
+from rspca.vectors import top_k
 
 Array = NDArray[Any]
 
 STEP_BY_STEP = 20
 """k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
+CONTRADICTION = 1e-9
+"""Relative excess of a variance over a bound that cannot be rounding."""
 
 
 def certify(
@@ -86,27 +90,37 @@ def certify_operator(
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
-    op, unit = balanced(op)
-    eligible = eligible_features(op)
+    given, unit = balanced(op)
+    eligible = eligible_features(given)
     if not len(eligible):
         raise ValueError("X has no variance: there is nothing to certify.")
     k = min(k, len(eligible))
-    supports = [rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support]
-    supports += [] if start is None else [start]
-    run = Progress(*max((_evaluated(op, one) for one in supports), key=lambda pair: pair[1]), tol=tol,
-                   deadline=deadline, on_step=on_step)  # fmt: skip
+    known = stages.Known(given) if known is None else known
+    op = known.op
     stopped_by = "exhausted"
     try:
-        _prove(run, op, k, eligible, stages.Known(op) if known is None else known)
+        supports = [rspca_component(given, k, _silent, options=Options(), normalization="svd", rng=rng).support]
+    except KeyboardInterrupt:
+        supports, stopped_by = [eligible[top_k(op.sq_norms[eligible], k)]], "interrupt"
+    if start is not None and len(start := np.intersect1d(start, eligible)):
+        supports.append(start)
+    run = Progress(*max((_evaluated(op, one) for one in supports), key=lambda pair: pair[1]), tol=tol,
+                   deadline=deadline, on_step=on_step)  # fmt: skip
+    try:
+        if stopped_by != "interrupt":
+            _prove(run, known, k, eligible)
         if run.out_of_time():
             stopped_by = "time"
     except KeyboardInterrupt:
         stopped_by = "interrupt"
-    if not run.bounds:
-        run.proven("trace", float(top_sum(op.sq_norms, k)), 0.0)
-    margin = rounding_margin(op, k, run.upper)
+    run.on_step = None
+    if not np.isfinite(run.upper):
+        run.proven("trace", float(top_sum(sq_norms(op), k)), 0.0)
+    margin = rounding_margin(op, k, run.upper, eligible)
     support, lower = _evaluated(op, run.support)
-    upper = max(run.upper + margin, lower)
+    if run.upper + margin < (1.0 - CONTRADICTION) * lower:
+        raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
+    upper = max(float(run.upper) + margin, lower)
     optimal = upper <= (1.0 + tol) * lower
     values = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
     found = Certificate(
@@ -158,8 +172,9 @@ def assumed(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ..
     return ("columns centered" if center else "columns not centered", scaled)
 
 
-def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, known: stages.Known) -> None:
+def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
+    op = known.op
     if len(eligible) <= stages.SMALL:
         A = op.gram_block(eligible)
         inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
@@ -172,7 +187,7 @@ def _prove(run: Progress, op: OperatorMixin, k: int, eligible: Array, known: sta
             run.reached(eligible[inner.support], inner.lower)
         return
     run.survivors = len(eligible)
-    run.bound("trace", lambda: float(top_sum(op.sq_norms, k)))
+    run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
     if k <= STEP_BY_STEP and not run.finished():
         began = time.perf_counter()
         half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left())
@@ -191,7 +206,7 @@ def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[s
     for k in range(len(known.steps) + 1, most + 1):
         if run.out_of_time():
             return
-        found = rspca_component(known.op, k, _silent, options=Options(), normalization="svd", rng=rng)
+        found = rspca_component(known.given, k, _silent, options=Options(), normalization="svd", rng=rng)
         support, lower = _evaluated(known.op, found.support)
         step = stages.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
         if step is None:
@@ -200,13 +215,18 @@ def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[s
         yield step
 
 
-def rounding_margin(op: OperatorMixin, k: int, upper: float) -> float:
+def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) -> float:
     """Return what rounding may hide: of the data as products see them, and of inner products of length m.
 
     |X_S + E|^2 <= |X_S|^2 + 2 |X_S| |E_S| + |E_S|^2, and |E_S|^2 is at most the sum over the k largest columns.
+    Features taken for constant can add no more than their squared norms, which are nothing but rounding.
     """
+    norms = sq_norms(op)
+    constant = np.ones(len(norms), dtype=bool)
+    constant[eligible] = False
     error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
-    return 2.0 * np.sqrt(upper) * error + error**2 + (op.shape[0] + 16) * EPS * float(top_sum(op.sq_norms, k))
+    products = (op.shape[0] + 16) * EPS * float(top_sum(norms, k))
+    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k))
 
 
 def _given_support(loadings: Any, k: int, n: int) -> Array:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.certificates.bounds import largest_eigenvalue
+from rspca.certificates import precision
+from rspca.certificates.bounds import EPS, largest_eigenvalue
 from rspca.certificates.spectra import largest_below
 from rspca.operators.protocol import OperatorMixin
 
@@ -16,6 +17,9 @@ Array = NDArray[Any]
 DENSE = 1200
 """Size up to which an eigenvalue is computed, beyond which it is bounded by a Cholesky factorization."""
 
+MOST_STRETCHED = 1.001
+"""Factor of a term up to which it is raised to cover rounding."""
+
 
 def variance_dual(op: OperatorMixin, k: int, rho: float) -> float:
     """Return k rho + l_1(X W X'), W = diag((1 - rho / a_ii)_+); between l_1 (rho = 0) and the trace.
@@ -23,9 +27,9 @@ def variance_dual(op: OperatorMixin, k: int, rho: float) -> float:
     Z = max over unit u of T_k((x_i'u)^2) <= k rho + max of u' sum (x_i x_i' - rho I)_+ u, and the positive part of
     x_i x_i' - rho I is (1 - rho / a_ii)_+ x_i x_i'.
     """
-    norms = op.sq_norms
+    norms = precision.sq_norms(op)
     weights = np.maximum(1.0 - rho / np.where(norms > 0.0, norms, 1.0), 0.0) * (norms > 0.0)
-    return k * rho + _largest(op.samples_gram(weights))
+    return k * rho + _largest(op.samples_gram(weights)) + precision.gram_error(op, weights)
 
 
 def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
@@ -36,9 +40,15 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     |w| = 1: sum_S (x_i'w)^2 = k rho + sum_S w'B_i w <= k rho + sum_S w'Y_i w <= k rho + l_1(sum of all Y_i).
     (Y_i = 0 where |x_i|^2 <= rho: there B_i <= 0.) The q of d'Aspremont, Bach and El Ghaoui make u an eigenvector.
     Each Y_i is y y' with y = alpha_i x_i + beta_i u, so the sum is a weighted Gram matrix and terms of rank two.
+
+    Rounding: whatever alpha and beta are, y y' >= x x' - rho I if and only if x'(y y' + rho I)^{-1}x <= 1, which is
+    D = beta^2 (g^2 - d + rho) + rho (alpha^2 d + 2 alpha beta g) >= rho (d - rho), g = x'u, d = |x|^2. So y is
+    stretched until this holds for every g and d that the computed ones may stand for; where that takes more than a
+    little, q = x_i instead, for which d alone counts.
     """
-    inner = np.asarray(op.rmatmat(u), dtype=np.float64)
-    lengths = np.maximum(op.sq_norms, inner**2)
+    u = u / np.linalg.norm(u)
+    inner = op.rmatmat(u)
+    lengths = np.maximum(precision.sq_norms(op), inner**2)
     taken = inner**2 > rho
     near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # there q would be u alone: q = x_i instead
     rest = ~taken & ~near & (lengths > rho)
@@ -49,9 +59,22 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     apart = np.maximum((rho - inner[rest] ** 2) * (lengths[rest] - inner[rest] ** 2), 1e-300)
     alpha[rest] = np.sqrt(rho * (lengths[rest] - rho) / apart)
     beta[rest] = -alpha[rest] * inner[rest]
-    along = np.asarray(op.matmat(alpha * beta), dtype=np.float64)
+    reach = precision.reach(op)
+    off_g, off_d = precision.sum_error(op) * reach, 2.0 * precision.sum_error(op) * reach**2
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        terms = beta**2 * (inner**2 - lengths + rho), rho * alpha**2 * lengths, 2.0 * rho * alpha * beta * inner
+        off = beta**2 * ((2.0 * np.abs(inner) + off_g) * off_g + off_d) + rho * alpha**2 * off_d
+        off += 2.0 * rho * np.abs(alpha * beta) * off_g
+        off += 16.0 * EPS * (beta**2 * (inner**2 + lengths + rho) + terms[1] + np.abs(terms[2]))
+        stretch = rho * (lengths - rho) / (sum(terms) - off)
+    longer = lengths > rho
+    safe = longer & (stretch > 0.0) & (stretch < MOST_STRETCHED)
+    alpha[safe], beta[safe] = (values[safe] * np.sqrt(np.maximum(stretch[safe], 1.0)) for values in (alpha, beta))
+    alpha[longer & ~safe], beta[longer & ~safe] = np.sqrt(1.0 - rho / lengths[longer & ~safe]), 0.0
+    along = op.matmat(alpha * beta)
     Y = op.samples_gram(alpha**2) + np.outer(along, u) + np.outer(u, along) + float(beta @ beta) * np.outer(u, u)
-    return k * rho + _largest(Y)
+    errors = precision.gram_error(op, alpha**2) + (max(op.shape) + 64) * EPS * float(beta @ beta)
+    return k * rho + _largest(Y) + 2.0 * errors
 
 
 def separating_penalties(squares: Array, support: Array, count: int) -> Array:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.certificates.bounds import EPS, frobenius, top_sum
+from rspca.certificates import precision
+from rspca.certificates.bounds import frobenius, top_sum
 from rspca.operators.protocol import OperatorMixin, chunks
 
 Array = NDArray[Any]
@@ -55,7 +56,7 @@ class RowBounds(NamedTuple):
 
 def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool]) -> RowBounds | None:
     """Return `bounds.frobenius` and `bounds.gershgorin` from rows that never exist together; None if time ran out."""
-    n, diagonal = op.shape[1], op.sq_norms
+    n, diagonal = op.shape[1], precision.sq_norms(op)
     energy, sums = np.empty(n), np.empty(n)
     for part, rows in _rows(op):
         if out_of_time():
@@ -63,8 +64,9 @@ def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool])
         top = np.partition(rows**2, n - k + 1, axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))
         energy[part] = top.sum(axis=1)
         sums[part] = np.sqrt(top).sum(axis=1)
-    # an error of e sqrt(a_ii a_jj) in each entry, seen by the length and by the sum of the k - 1 largest of a row
-    slack = _entry_error(op) * np.sqrt(diagonal * float(top_sum(diagonal, k - 1)))
+    # an error of e r_i r_j in each entry, seen by the length and by the sum of the k - 1 largest of a row
+    lengths = precision.reach(op) ** 2
+    slack = precision.sum_error(op) * np.sqrt(lengths * float(top_sum(lengths, k - 1)))
     plain = frobenius(diagonal, (np.sqrt(energy) + slack) ** 2, k)
     return RowBounds(plain, float((diagonal + sums + np.sqrt(k) * slack).max()))
 
@@ -76,9 +78,3 @@ def _rows(op: OperatorMixin) -> Iterator[tuple[slice, Array]]:
         rows = op.gram_rows(np.arange(part.start, part.stop))
         rows[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = 0.0
         yield part, rows
-
-
-def _entry_error(op: OperatorMixin) -> float:
-    """Return e with |computed a_ij - a_ij| <= e sqrt(a_ii a_jj): the error of an inner product of length m."""
-    eps = float(np.finfo(op.dtype).eps)
-    return (op.shape[0] + 4) * max(eps / 2.0, EPS)

@@ -86,11 +86,14 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         return float(np.sqrt(value))
 
     def bounded(corners: Array, heights: Array, parent: float) -> float:
-        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow."""
+        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow.
+
+        The products are M + E, |E| <= 8 d^2 eps with what the decomposition adds, so M^{-1} <= (M + E - |E| I)^{-1}.
+        """
         values, vectors = np.linalg.eigh(corners @ corners.T)
         if values[0] < NARROW:
             return parent
-        return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / values)))
+        return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / (values - 8.0 * d * d * EPS))))
 
     numbers = itertools.count()
     heap: list[tuple[float, int, Array, Array]] = []

@@ -40,7 +40,7 @@ class Progress:
         return lambda: time.perf_counter() >= end
 
     def finished(self) -> bool:
-        """Whether there is nothing more to prove, or no time."""
+        """Return whether there is nothing more to prove, or no time."""
         return self.upper <= (1.0 + self.tol) * self.lower or self.out_of_time()
 
     def bound(self, name: str, compute: Callable[..., float], *arguments: Any) -> float:

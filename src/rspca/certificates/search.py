@@ -10,15 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.certificates.bounds import remainder, spectral_fill, spectrum
+from rspca.certificates.bounds import EPS, remainder, spectral_fill, spectrum
 from rspca.certificates.nodes import examine
 
 Array = NDArray[Any]
 
 WORTH_TRYING = 1.5
 """Multiple of the least gap at the root up to which a part of A is used at the nodes."""
-COLLINEAR = 1e-12
-"""1 - cos^2 of the angle below which two features count as the same direction."""
+COLLINEAR = 1e-9
+"""1 - cos^2 of the angle above which two features are surely not the same direction; see `dominance`."""
+NEGLIGIBLE = 1e-11
+"""Share of the largest variance of a feature that exchanging a feature for a multiple of it may cost by rounding."""
 
 
 class Searched(NamedTuple):
@@ -81,7 +83,17 @@ def search(
         enter(fixed, free[1:][~dominated[first, free[1:]]], -negative)
     # what was closed, and every feature that was left out of a node, could reach less than (1 + tol) times the best
     upper = max([(1.0 + tol) * lower, *(-node[0] for node in heap)])
-    return Searched(support, lower, upper, nodes)
+    return Searched(support, lower, upper + rounding_slack(A, stacked, dominated, k), nodes)
+
+
+def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
+    """Return what bounds of nodes may lack: the errors of eigendecompositions (see `bounds.spectrum`), of exchanges.
+
+    A chain of exchanges meets each of k features at most as often as there are multiples of it.
+    """
+    largest = max(float(np.linalg.norm(part)) for part in (A, *parts))
+    exchanges = k * int(dominated.sum(axis=0).max(initial=0))
+    return 8.0 * len(A) * EPS * largest + exchanges * NEGLIGIBLE * float(np.diagonal(A).max())
 
 
 def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
@@ -100,11 +112,18 @@ def variance_of(A: Array, support: Array) -> float:
 def dominance(A: Array) -> Array:
     """Return D with D[j, i]: feature i is a multiple of j, and no longer, so no support needs i that lacks j.
 
-    Exchanging i for j then multiplies a row and a column of A_SS by a factor of at least one in magnitude, and the
-    variance that is reached with i is reached with j too. Of equals, the first dominates.
+    With c = a_ij / a_jj, |c| <= 1, replace the loading x_i by a loading c x_i of j: the vector gets no longer, and its
+    variance differs by at most 2 |c A_j - A_i| + |c^2 a_jj - a_ii|, which must be negligible. An angle that is merely
+    small would not do: the loss is of the order of its sine. Of equals, the first dominates.
     """
     d = np.diagonal(A)
     along = (1.0 - COLLINEAR) * np.outer(d, d) <= A**2
     earlier = np.arange(len(A))[:, None] < np.arange(len(A))
     longer = (d[:, None] > d) | ((d[:, None] == d) & earlier)
-    return np.asarray(along & longer & (d[:, None] > 0.0))
+    dominated = np.asarray(along & longer & (d[:, None] > 0.0))
+    for j in np.flatnonzero(dominated.any(axis=1)):
+        others = np.flatnonzero(dominated[j])
+        c = A[j, others] / d[j]
+        loss = 2.0 * np.linalg.norm(c[:, None] * A[j] - A[others], axis=1) + np.abs(c**2 * d[j] - d[others])
+        dominated[j, others] = (np.abs(c) <= 1.0) & (loss <= NEGLIGIBLE * d.max())
+    return dominated

@@ -8,15 +8,18 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rspca.certificates import precision
 from rspca.certificates.bounds import EPS, Spectrum
 from rspca.operators.matrix import DenseOperator
-from rspca.operators.protocol import OperatorMixin, chunks
+from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
 
 Array = NDArray[Any]
 
 MOST_SAMPLES = 6000
 """The smaller side of X up to which its square Gram matrix is made: 290 MB."""
+NULL = 1e-9
+"""Share of the largest eigenvalue below which a vector is not one of the leading ones, but part of the rest."""
 
 
 class Proven(NamedTuple):
@@ -40,29 +43,25 @@ def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> Proven:
     the first is a'La, the second at most (sqrt(rest) |w| + |E L^{-1/2}| |a|)^2. For K = X'X take V = U, and
     x'Ax <= a'La + 2 |E| |a| |w| + rest |w|^2. The margin covers E, and V being orthonormal only up to rounding.
     """
-    count = min(count, len(gram) - 1)
+    count = max(1, min(count, len(gram) - 1))
     U = leading_pairs(DenseOperator(gram), count, tol=1e-13).vectors  # of K'K: the same vectors
     U = np.linalg.qr(U)[0]
     images = gram @ U
     values = np.einsum("ij,ij->j", U, images)
+    count = max(1, int(np.count_nonzero(values > NULL * values[0])))  # U is in order; V of the others would be noise
+    U, images, values = U[:, :count], images[:, :count], values[:count]
     error = float(np.linalg.norm(images - U * values))
     inner = U.T @ images
     rest = largest_below(gram - U @ images.T - images @ U.T + U @ inner @ U.T)
     by_samples = op.shape[0] <= op.shape[1]
-    V = precise_rmatmat(op, U) / np.sqrt(values) if by_samples else U
+    V = op.rmatmat(U) / np.sqrt(values) if by_samples else U
     apart = float(np.linalg.norm(V.T @ V - np.eye(count)))
     leak = 2.0 * error * np.sqrt(rest / values[-1]) + error**2 / values[-1] if by_samples else error
-    return Proven(Spectrum(values, V, rest), leak + apart * float(values.sum()) + 64 * EPS * float(np.trace(gram)))
-
-
-def precise_rmatmat(op: OperatorMixin, U: Array) -> Array:
-    """Return X'U in float64, whatever the type of the data."""
-    if op.dtype == np.float64:
-        return np.asarray(op.rmatmat(U))
-    out = np.empty((op.shape[1], U.shape[1]))
-    for part in chunks(op.shape[1], op.shape[0] * 8):
-        out[part] = np.asarray(op.columns(np.arange(part.start, part.stop)), dtype=np.float64).T @ U
-    return out
+    margin = leak + apart * (float(values.sum()) + rest) + precision.gram_error(op)
+    if by_samples:  # errors of V: of X'U, seen through sqrt(l) twice
+        lengths = float(np.linalg.norm(precision.reach(op)))
+        margin += 2.0 * np.sqrt(count * values[0]) * precision.sum_error(op) * lengths
+    return Proven(Spectrum(values, V, rest), margin)
 
 
 def largest_below(M: Array) -> float:

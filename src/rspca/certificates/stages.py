@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates import bounds as B
+from rspca.certificates import precision
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
@@ -33,6 +34,8 @@ PAIRS = 40
 """Leading eigenpairs that the spectral bounds of large data use."""
 RANKS = (1, 2, 3, 4, 5, 6)
 PENALTIES = 5
+ROWS_FIRST = 100
+"""Share of the features, 1 / this, up to which the rows of the Gram matrix come before its spectrum."""
 HOPELESS = 1.3
 """Multiple of the least bound beyond which a bound of this kind is not tried again."""
 FLOPS = 1e10
@@ -53,16 +56,20 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k))
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
+
+    def shifted(rank: int) -> float:
+        return shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(0.02)).upper
+
     for rank in RANKS[:3]:
-        run.bound(f"shifted rank {rank}", _shifted, pairs, k, rank, run.tol, run.until(0.02))
-    run.bound("split", split_low_rank, A, pairs, k, run.until(0.02))
+        run.bound(f"shifted rank {rank}", partial(shifted, rank))
+    run.bound("split", lambda: split_low_rank(A, pairs, k, run.until(0.02)))
     if run.finished():
         return
     parts = []
     level = [0.0]
 
     def soft() -> float:
-        value, level[0] = B.best_soft_threshold(A, k)
+        value, level[0] = B.best_soft_threshold(A, k, out_of_time=run.until(0.3))
         return value
 
     run.bound("soft threshold", soft)
@@ -93,37 +100,53 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     penalties = separating_penalties(squares, run.support, PENALTIES)
     # nearly all or nothing: where the middle penalty proves nothing, its neighbors do not either
     for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
-        value = run.bound("dual in the scores", scores_dual, op, u, k, float(rho))
+        value = run.bound("dual in the scores", partial(scores_dual, op, u, k, float(rho)))
         if run.bounds[-1].value > HOPELESS * value:
             break
 
 
 def by_products(run: Progress, known: Known, k: int) -> None:
     """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
+    # few features are bounded best by rows of the Gram matrix, many by its spectrum
+    few = k <= known.op.shape[1] // ROWS_FIRST
+    stages = (row_bounds, spectral_bounds) if few else (spectral_bounds, row_bounds)
+    for stage in stages:
+        if not run.finished():
+            stage(run, known, k)
+
+
+def spectral_bounds(run: Progress, known: Known, k: int) -> None:
+    """Bound by leading eigenpairs, and by duals in the space of scores, where the smaller Gram matrix is affordable."""
     op = known.op
     m, n = op.shape
-    if run.finished():
+    if not known.affordable(run.seconds_left()):
         return
-    if known.affordable(run.seconds_left()):
-        pairs, margin = known.spectrum()
-        run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
-        run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
-        ranks = worthwhile_ranks(pairs, RANKS)
-        for rank in ranks:
-            clock = run.until(0.5 if rank == ranks[-1] else 0.1)
-            run.bound(f"shifted rank {rank}", lambda *given: margin + _shifted(*given), pairs, k, rank, 1e-4, clock)
-        if m <= n:
-            scores_bounds(run, op, k)
-            threshold = float(np.partition(op.sq_norms, n - k)[n - k])
-            run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
-    # each row of the Gram matrix: 2 m n operations
-    if 2.0 * m * n * n <= FLOPS * run.seconds_left() and k <= n // 4 and not run.finished():
-        began = time.perf_counter()
-        rows = streamed_rows(op, k, out_of_time=run.out_of_time)
-        if rows is not None:
-            spent = time.perf_counter() - began
-            run.proven("frobenius", rows.frobenius, spent)
-            run.proven("gershgorin", rows.gershgorin, 0.0)
+    pairs, margin = known.spectrum()
+    run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
+    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
+    ranks = worthwhile_ranks(pairs, RANKS)
+    for rank in ranks:
+        if not run.finished():
+            began, share = time.perf_counter(), 0.5 if rank == ranks[-1] else 0.1
+            cones = shifted_low_rank(pairs, k, rank, tol=1e-4, out_of_time=run.until(share))
+            run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
+    if m <= n:
+        scores_bounds(run, op, k)
+        threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
+        run.bound("variance dual", lambda: variance_dual(op, k, 0.5 * threshold))
+
+
+def row_bounds(run: Progress, known: Known, k: int) -> None:
+    """Bound by the rows of the Gram matrix, read once, where that is affordable: 2 m n operations each."""
+    op = known.op
+    m, n = op.shape
+    if 2.0 * m * n * n > FLOPS * run.seconds_left() or k > n // 4:
+        return
+    began = time.perf_counter()
+    rows = streamed_rows(op, k, out_of_time=run.out_of_time)
+    if rows is not None:
+        run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
+        run.proven("gershgorin", rows.gershgorin, 0.0)
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
@@ -133,10 +156,13 @@ def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
 
 
 class Known:
-    """What has been proven of one operator, for every k that will be asked for: its spectrum, and small k."""
+    """What has been proven of one operator, for every k that will be asked for: its spectrum, and small k.
 
-    def __init__(self, op: OperatorMixin) -> None:
-        self.op = op
+    `given` is the operator as it came, for what needs no proof; `op` has the same numbers, with products in float64.
+    """
+
+    def __init__(self, given: OperatorMixin) -> None:
+        self.given, self.op = given, precision.in_double(given)
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
         self._spectrum: Proven | None = None
@@ -170,11 +196,13 @@ def step_by_step(
 
     The result holds for all features: what was eliminated is in no support above `lower`.
     """
-    diagonal = op.sq_norms
+    diagonal = precision.sq_norms(op)
     if k == 1 or before is None:
         best = int(np.argmax(diagonal))
         return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None
-    least = lower * (1.0 - 1e-10)
+    # what rounding may hide of a variance, in the products and in the tests
+    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(precision.reach(op) ** 2, k))
+    least = lower * (1.0 - 1e-10) - hidden
     alive = by_variance(diagonal, least, before.upper)
     alive = np.union1d(alive, support)
     if len(alive) > MOST_SURVIVORS:
@@ -192,10 +220,6 @@ def step_by_step(
         inner.proven("all that is left", inner.lower, 0.0)
     run.nodes += inner.nodes
     return Certified(k, alive[inner.support], inner.lower, max(inner.upper, inner.lower), len(alive))
-
-
-def _shifted(pairs: B.Spectrum, k: int, rank: int, tol: float, clock: Callable[[], bool]) -> float:
-    return shifted_low_rank(pairs, k, rank, tol=tol, out_of_time=clock).upper
 
 
 def _loadings(op: OperatorMixin, support: Array) -> Array:

@@ -12,6 +12,9 @@ from rspca.operators.protocol import Array, OperatorMixin, Wrapper
 DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e6}
 """How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
 
+MOST_CANCELED = 1e3
+"""The same in X X': beyond it means and deflations are taken off the columns before these are multiplied."""
+
 
 class Centered(Wrapper):
     """X - 1 mean', with the column means of X. Centering what is centered changes nothing."""
@@ -78,9 +81,11 @@ class Centered(Wrapper):
         return norms
 
     def samples_gram(self, weights: Array | None = None) -> Array:
-        """X W X' about the mean: three terms of rank one less."""
+        """X W X' about the mean: three terms of rank one less, unless these would cancel most of it."""
+        if _cancels(self, weights):
+            return super().samples_gram(weights)
         weighted = self.mean if weights is None else weights * self.mean
-        along = np.asarray(self.inner.matmat(weighted), dtype=np.float64)
+        along = self.inner.scores(np.arange(self.shape[1]), weighted)
         return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.mean)
 
     def rounding(self) -> Array:
@@ -233,6 +238,10 @@ class Deflated(Wrapper):
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
         return _without_rounding(left, norms, self.dtype)
 
+    def rounding(self) -> Array:
+        """Errors of the data and of what is taken off."""
+        return _rounding_less_outer(self, self.left, self.v)
+
     def restrict(self, support: Array) -> OperatorMixin:
         """X_S - (Xv) v_S' as a rank-one change of the restricted data."""
         part = self.v[support]
@@ -283,7 +292,9 @@ class ScoreDeflated(Wrapper):
         return _without_rounding(norms - self.loadings**2, norms, self.dtype)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
-        """(I - u u') X W X' (I - u u')."""
+        """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
+        if _cancels(self, weights):
+            return super().samples_gram(weights)
         gram = self.inner.samples_gram(weights)
         along = gram @ self.u
         return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
@@ -320,6 +331,10 @@ class LowRank(Wrapper):
     def columns(self, support: Array, /) -> Array:
         """X_S - a b_S'."""
         return _less_outer(self.inner.columns(support), self.a, self.b[support])
+
+    def rounding(self) -> Array:
+        """Errors of the data and of what is taken off."""
+        return _rounding_less_outer(self, self.a, self.b)
 
     def restrict(self, support: Array) -> LowRank:
         """Restrict both terms."""
@@ -367,6 +382,18 @@ def _less_outer(product: Array, a: Array, b: Array) -> Array:
     by_columns = product.ndim == 2 and product.flags.f_contiguous
     outer = np.asarray(np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b), dtype=product.dtype)
     return np.subtract(product, outer, out=outer)
+
+
+def _cancels(op: Wrapper, weights: Array | None) -> bool:
+    """Return whether X W X' is so much smaller than the terms it is the difference of that digits would be lost."""
+    terms = (op.rounding() / float(np.finfo(op.dtype).eps)) ** 2
+    each = np.ones(len(terms)) if weights is None else weights
+    return float(each @ terms) > MOST_CANCELED * float(each @ op.sq_norms)
+
+
+def _rounding_less_outer(op: Wrapper, a: Array, b: Array) -> Array:
+    """Return the rounding errors of X - a b': those of X, and those of the term itself."""
+    return op.inner.rounding() + float(np.finfo(op.dtype).eps) * float(np.linalg.norm(a)) * np.abs(b)
 
 
 def _without_rounding(left: Array, before: Array, dtype: np.dtype[Any]) -> Array:

@@ -1,0 +1,153 @@
+"""What certify proves, and how fast: every bar with the value achieved, CPU seconds of one thread.
+
+    python benchmarks/certificates.py
+
+Writes benchmarks/results/certificates.txt. Small matrices: best of three runs; where a budget is given: one run with
+that budget. Compilation is excluded by a run before the first. Data: the folder that RSPCA_DATA names, or shared/data
+beside the repository. Takes about ten minutes; --quick leaves out what needs more than a few seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS")
+if any(os.environ.get(name) != "1" for name in THREADS):  # numpy reads them when it is imported
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.execv(sys.executable, [sys.executable, *sys.argv])
+
+import csv  # noqa: E402
+import resource  # noqa: E402
+import subprocess  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+from common import Report, data, genotypes  # noqa: E402
+
+import rspca  # noqa: E402
+from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
+from rspca.certificates.compiled import ENGINE  # noqa: E402
+from rspca.certificates.progress import Progress  # noqa: E402
+from rspca.certificates.stages import Known  # noqa: E402
+from rspca.operators.sources import prepare  # noqa: E402
+
+time.perf_counter = time.process_time  # budgets too are CPU time: other processes must not change what is proven
+TOL = 1e-6
+EXACT = {
+    "wine": (3, 5, 10), "wine covariance": (5, 10),
+    "normMiniBooNE": (3, 5, 10, 15), "miniBooNE": (5, 10),
+    "normCommunities": (5, 10, 20), "communities": (5, 10, 20),
+    "keggdirected": (5, 10), "pol": (5, 10, 20), "wdbc": (5, 10, 20), "dermatology": (5, 10, 20),
+    "spambase": (5, 10, 20), "digits": (5, 10, 20), "buzz": (5, 10, 20), "song": (5, 10, 20), "gas": (5, 10, 20),
+    "Eisen1": (5, 10, 20), "Eisen2": (5, 10, 20),
+}  # fmt: skip
+
+
+def matrix(name: str) -> rspca.GramOperator:
+    if name == "wine covariance":
+        with data.data_path("spca_benchmarks", "wine.csv").open(newline="") as lines:
+            rows = np.array(list(csv.reader(lines))[1:], dtype=float)
+        return rspca.GramOperator(np.cov(rows[:, :-1], rowvar=False))
+    return rspca.GramOperator(data.benchmark_matrix(name))
+
+
+def timed(compute: Callable[[], Any], runs: int = 1) -> tuple[Any, float]:
+    """Return the last result, and the least CPU time of so many runs."""
+    times = []
+    for _ in range(runs):
+        began = time.process_time()
+        found = compute()
+        times.append(time.process_time() - began)
+    return found, min(times)
+
+
+class Table:
+    """Prints one line a case, and counts those that miss their bar."""
+
+    def __init__(self, say: Report) -> None:
+        self.say, self.missed = say, 0
+        say(f"{'data':<24}{'k':>5}{'variance':>14}{'gap':>10}{'nodes':>7}{'CPU s':>8}  bar")
+
+    def row(self, name: str, found: rspca.Certificate, seconds: float, gap: float, limit: float | None) -> None:
+        within = found.gap <= gap and (limit is None or seconds <= limit)
+        self.missed += not within
+        bar = "reported only" if gap == np.inf else f"gap <= {gap:.2g}" + (f", <= {limit:g} s" if limit else "")
+        self.say(
+            f"{name:<24}{found.k:>5}{found.lower:>14.7g}{found.gap:>10.1e}{found.nodes:>7}{seconds:>8.2f}  {bar}"
+            + ("" if within else "  MISSED")
+        )
+
+
+def small(table: Table) -> None:
+    pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    for k in range(1, 14):
+        table.row("pitprops", *timed(lambda k=k: rspca.certify(pitprops, k), 3), TOL, 1.0)
+    for name, ks in EXACT.items():
+        op = matrix(name)
+        for k in ks:
+            table.row(name, *timed(lambda op=op, k=k: rspca.certify(op, k), 3), TOL, 5.0)
+    hadamard = rspca.datasets.make_hadamard()
+    for k in (41, 410, 1024):
+        found = timed(lambda k=k: rspca.certify(hadamard, k, center=False), 3)
+        table.row("make_hadamard()", *found, TOL, None)
+
+
+def large(table: Table) -> None:
+    arrhythmia = matrix("normArrhythmia")
+    for k, gap in ((5, TOL), (10, TOL), (20, 5e-4)):
+        table.row("normArrhythmia", *timed(lambda k=k: rspca.certify(arrhythmia, k, seconds=29)), gap, 30.0)
+    for k, gap in ((68, 0.10), (290, 0.055), (573, 0.025)):
+        table.row("Classic-2", *timed(lambda k=k: rspca.certify(data.classic2(), k, seconds=58)), gap, 60.0)
+    for k, gap in ((20, 0.15), (500, np.inf), (5000, np.inf)):
+        found = timed(lambda k=k: rspca.certify(data.hapmap3(), k, scale="patterson", seconds=58))
+        table.row("HapMap3, Patterson", *found, gap, 60.0 if gap < np.inf else None)
+
+
+def path(say: Report, table: Table) -> None:
+    op, began = prepare(data.classic2()), time.process_time()
+    run = Progress(np.arange(1), 0.0, tol=TOL, deadline=time.perf_counter() + 60.0)
+    last = 0
+    for step in certified_steps(Known(op), 40, run):
+        upper = step.upper + rounding_margin(op, step.k, step.upper, np.arange(op.shape[1]))
+        if upper > (1.0 + TOL) * step.lower or time.process_time() - began > 60.0:
+            break
+        last = step.k
+    table.missed += last < 10
+    say(f"\nClassic-2, every k from 1 proven optimal in one minute up to k = {last} (bar: 10)")
+
+
+def genotypes_case(say: Report, table: Table) -> None:
+    output = subprocess.run([sys.executable, __file__, "--genotypes"], check=True, capture_output=True, text=True)
+    gap, variance, seconds, memory, bound = output.stdout.split(maxsplit=4)
+    table.missed += float(gap) > 0.20 or float(memory) > 4.0
+    say(
+        f"\nmake_genotypes(2500, 37493), float32, k = 2000, two minutes: variance {float(variance):.7g}, gap "
+        f"{100 * float(gap):.1f} % (bar: 20 %) by {bound.strip()}, {float(seconds):.0f} CPU s, "
+        f"peak memory {float(memory):.2f} GB (bar: 4 GB)"
+    )
+
+
+def genotypes_alone() -> None:
+    X = genotypes()
+    found, seconds = timed(lambda: rspca.certify(X, 2000, seconds=118))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(found.gap, found.lower, seconds, peak, min(found.bounds, key=lambda bound: bound.value).name)
+
+
+if __name__ == "__main__":
+    rspca.certify(matrix("digits"), 5, seconds=20)  # compiles
+    if "--genotypes" in sys.argv:
+        genotypes_alone()
+    else:
+        say = Report("certificates.txt" if "--quick" not in sys.argv else "certificates-quick.txt")
+        say(f"exact search by {ENGINE}, one thread\n")
+        table = Table(say)
+        small(table)
+        if "--quick" not in sys.argv:
+            large(table)
+            path(say, table)
+            genotypes_case(say, table)
+        say(f"\nbars missed: {table.missed}")

@@ -1,0 +1,402 @@
+"""certify from end to end: against every support, at any stopping time, on any data, and what it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse
+from data import benchmark_matrix
+from enumeration import KINDS, NOTHING, case, centered, operator, optima, optimum, product
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rspca
+from rspca.certificates import certify as module
+from rspca.certificates import stages
+
+CASES = 2000
+"""Cases (matrix, k) that are compared with enumeration."""
+PITPROPS = [1.000, 1.954, 2.475331, 2.937479, 3.406155, 3.770960, 3.996190, 4.068607, 4.138647, 4.172638, 4.208276,
+            4.218245, 4.218633]  # fmt: skip
+
+
+def check(found, A, k, best=None):
+    """Assert that a certificate is true of the matrix."""
+    best = optimum(A, k) if best is None else best
+    assert found.upper >= best * (1.0 - NOTHING)
+    assert found.lower <= best * (1.0 + 1e-9)
+    assert found.lower <= found.upper
+    if found.status == "optimal":
+        assert best <= (1.0 + found.tol) * found.lower * (1.0 + NOTHING)
+    else:
+        assert found.gap > found.tol
+    assert 1 <= len(found.support) <= k
+    assert np.linalg.norm(found.loadings) == pytest.approx(1.0)
+    inside = A[np.ix_(found.support, found.support)]
+    assert found.loadings @ inside @ found.loadings == pytest.approx(found.lower, rel=1e-9)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_bound_is_below_the_best_of_all_supports_and_no_optimum_is_wrong(part):
+    checked, optimal, seed = 0, 0, part
+    while checked < CASES // 4:
+        one = case(seed, 9 + part if seed % 40 < 4 else None)  # n = 4 ... 8, and some of 9 ... 12
+        for k, best in enumerate(optima(one.A), 1):
+            found = rspca.certify(one.given, k, **one.options)
+            check(found, one.A, k, best)
+            checked += 1
+            optimal += found.status == "optimal"
+        seed += 4
+    assert seed >= 4 * len(KINDS)
+    assert optimal >= 0.99 * checked
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.data())
+def test_any_matrix_any_k_any_loadings_to_begin_with(seed, draw):
+    one = case(seed)
+    k = draw.draw(st.integers(1, one.n))
+    loadings = np.zeros(one.n)
+    loadings[draw.draw(st.lists(st.integers(0, one.n - 1), min_size=1, max_size=k, unique=True))] = 1.0
+    check(rspca.certify(one.given, k, loadings=loadings, **one.options), one.A, k)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.data())
+def test_data_too_large_for_a_search_get_a_true_bound(seed, draw):
+    # With so low a limit these small matrices take the way of large ones: feature by feature, then products.
+    one = case(seed)
+    k = draw.draw(st.integers(1, one.n))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "SMALL", draw.draw(st.integers(1, 4)))
+        patch.setattr(module, "STEP_BY_STEP", draw.draw(st.sampled_from([0, 20])))
+        found = rspca.certify(one.given, k, seconds=0.3, **one.options)
+    check(found, one.A, k)
+
+
+@pytest.mark.parametrize("kind", ["plain", "far from zero", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_single_features_and_pairs_of_large_data_are_the_best_of_all(kind, dtype):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((40, 1600)) * np.exp(0.1 * rng.standard_normal(1600))
+    X = {"plain": X, "far from zero": X + rng.uniform(-300, 300, 1600), "sparse": np.maximum(X - 1.0, 0.0)}[kind]
+    X = X.astype(dtype)
+    A = product(centered(X))
+    d = np.diagonal(A)
+    pairs = (d[:, None] + d) / 2 + np.sqrt(((d[:, None] - d) / 2) ** 2 + A**2)
+    np.fill_diagonal(pairs, 0.0)
+    for k, best in ((1, d.max()), (2, pairs.max())):
+        found = rspca.certify(scipy.sparse.csr_array(X) if kind == "sparse" else X, k)
+        assert found.status == "optimal"
+        check(found, A, k, best)
+
+
+def test_large_means_hide_nothing():
+    # X X' about the mean is a difference of numbers 1e12 times as large: this bound was once too low by one percent.
+    X = np.random.default_rng(0).standard_normal((30, 1600)) + 1e6
+    true = np.linalg.norm(X - X.mean(axis=0), 2) ** 2
+    found = rspca.certify(X, 1599, seconds=20)
+    largest = [bound.value for bound in found.bounds if bound.name == "largest eigenvalue"]
+    assert largest[0] == pytest.approx(true, rel=1e-4)
+    assert largest[0] >= true
+    assert found.upper >= np.linalg.norm((X - X.mean(axis=0))[:, :1599], 2) ** 2
+
+
+def test_single_precision_is_certified_to_the_same_gap():
+    X = case(KINDS.index("float32 far from zero"), 8).given
+    assert X.dtype == np.float32
+    found, double = (rspca.certify(data, 3) for data in (X, X.astype(float)))
+    assert found.status == double.status == "optimal"
+    assert found.lower == pytest.approx(double.lower, rel=1e-10)
+
+
+@pytest.mark.parametrize("calls", range(8))
+def test_an_interrupt_at_any_step_returns_what_is_proven(calls):
+    one, seen = case(KINDS.index("noise"), 10), []
+
+    def on_step(step):
+        seen.append(step)
+        if len(seen) > calls:
+            raise KeyboardInterrupt
+
+    found = rspca.certify(one.given, 4, tol=1e-12, on_step=on_step, **one.options)
+    check(found, one.A, 4)
+    assert found.stopped_by == "interrupt"
+    assert len(found.bounds) == calls + 1
+    assert seen[-1].stage == f"certify: {found.bounds[-1].name}"
+
+
+@pytest.mark.parametrize("where", ["rspca_component", "_prove"])
+def test_an_interrupt_before_the_first_step_returns_the_trace(monkeypatch, where):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, where, interrupt)
+    one = case(KINDS.index("zero columns"), 9)
+    found = rspca.certify(one.given, 3, **one.options)
+    check(found, one.A, 3)
+    assert found.stopped_by == "interrupt"
+    assert [bound.name for bound in found.bounds] == ["trace"]
+
+
+def test_an_interrupt_inside_a_bound_keeps_the_earlier_ones(monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stages, "search", interrupt)
+    one = case(KINDS.index("noise"), 10)
+    found = rspca.certify(one.given, 4, tol=1e-12, **one.options)
+    check(found, one.A, 4)
+    assert found.stopped_by == "interrupt"
+    assert found.bounds[-1].name == "semidefinite dual"
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-3, 0.01, 0.05])
+@pytest.mark.parametrize("seed", range(0, 51, 3))
+def test_however_little_time_there_is_the_bound_is_true(seed, seconds):
+    one = case(seed, 9)
+    found = rspca.certify(one.given, 4, seconds=seconds, **one.options)
+    check(found, one.A, 4)
+    assert found.status == "optimal" or found.stopped_by in ("time", "exhausted")
+
+
+def test_time_is_kept():
+    X = np.random.default_rng(0).standard_normal((300, 1200))  # hopeless: no structure
+    began = time.perf_counter()
+    found = rspca.certify(X, 40, seconds=2.0)
+    assert found.status == "gap"
+    assert found.stopped_by == "time"
+    assert time.perf_counter() - began < 15.0
+
+
+def test_k_of_one_and_of_all_features():
+    for seed in range(2 * len(KINDS)):
+        one = case(seed)
+        assert rspca.certify(one.given, 1, **one.options).lower == pytest.approx(np.diag(one.A).max())
+        every = rspca.certify(one.given, one.n, **one.options)
+        assert every.lower == pytest.approx(np.linalg.eigvalsh(one.A)[-1])
+        assert every.status == "optimal"
+
+
+def test_loadings_that_were_given_are_improved_and_constant_features_among_them_are_left_out():
+    X = np.random.default_rng(0).standard_normal((30, 6)) * [1, 1, 5, 5, 1, 0]
+    poor = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    found = rspca.certify(X, 3, loadings=poor)
+    assert {2, 3} <= set(found.support.tolist())
+    check(found, operator(case(0)._replace(given=X, options={})).gram_block(np.arange(6)), 3)
+    assert rspca.certify(X, 6, loadings=[0, 0, 0, 0, 0, 1.0]).k == 5
+
+
+def test_the_order_of_the_features_and_the_unit_do_not_matter():
+    one = case(KINDS.index("correlations"), 9)
+    order = np.random.default_rng(1).permutation(9)
+    plain, turned = rspca.certify(one.given, 4), rspca.certify(rspca.GramOperator(one.A[np.ix_(order, order)]), 4)
+    assert plain.lower == pytest.approx(turned.lower)
+    assert set(order[turned.support]) == set(plain.support.tolist())
+    for unit in (1e-200, 1e-90, 1e90):
+        scaled = rspca.certify(rspca.GramOperator(unit * one.A), 4)
+        assert scaled.lower == pytest.approx(unit * plain.lower)
+        assert scaled.status == "optimal"
+
+
+@pytest.mark.parametrize("kind", ["tall", "duplicates", "small integers", "correlations", "noise"])
+def test_the_same_call_twice_gives_the_same_certificate(kind):
+    one = case(KINDS.index(kind), 10)
+    first, second = (rspca.certify(one.given, 4, **one.options) for _ in range(2))
+    assert (first.lower, first.upper, first.nodes) == (second.lower, second.upper, second.nodes)
+    assert first.support.tolist() == second.support.tolist()
+
+
+SCRIPT = """
+import sys, json
+if sys.argv[1] == "hidden":
+    sys.modules["numba"] = None
+sys.path.insert(0, sys.argv[2])
+from enumeration import case
+import rspca
+rows = []
+for seed in range(34):
+    one = case(seed, 10)
+    found = rspca.certify(one.given, 4, **one.options)
+    rows.append([found.engine, found.lower, found.upper, found.status])
+print(json.dumps(rows))
+"""
+
+
+def test_numba_and_numpy_give_the_same_result():
+    pytest.importorskip("numba")
+    with_numba, without = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", SCRIPT, mode, os.path.dirname(__file__)], check=True, capture_output=True
+            ).stdout
+        )
+        for mode in ("shown", "hidden")
+    )
+    assert {row[0] for row in with_numba} == {"numba"}
+    assert {row[0] for row in without} == {"numpy"}
+    for one, other in zip(with_numba, without, strict=True):
+        assert one[1:3] == pytest.approx(other[1:3], rel=1e-9)
+        assert one[3] == other[3]
+
+
+@pytest.fixture
+def certified():
+    X = np.random.default_rng(3).standard_normal((40, 9)) @ np.diag(np.arange(1.0, 10.0))
+    return X, rspca.certify(X, 3)
+
+
+def test_a_certificate_is_verified_on_its_data_and_on_no_others(certified):
+    X, found = certified
+    assert found.verify(X)
+    assert found.verify(scipy.sparse.csr_array(X))
+    assert not found.verify(X * 1.01)
+    assert not found.verify(X[::2])
+    changed = X.copy()
+    changed[:, 0] += 100.0 * np.random.default_rng(0).standard_normal(40)  # a better feature than all that are in it
+    assert not found.verify(changed)
+    with pytest.raises(ValueError, match="X has 8 features; the certificate is of data with 9"):
+        found.verify(X[:, :8])
+
+
+@pytest.mark.parametrize(("name", "factor"), [("lower", 0.9), ("lower", 1.1), ("upper", 0.9)])
+def test_a_certificate_that_claims_too_much_is_not_verified(certified, name, factor):
+    from dataclasses import replace
+
+    X, found = certified
+    assert not replace(found, **{name: factor * getattr(found, name)}).verify(X)
+
+
+def test_a_bound_that_is_not_tight_is_verified_too(certified):
+    from dataclasses import replace
+
+    X, found = certified
+    assert replace(found, upper=1.2 * found.upper, status="gap").verify(X)
+
+
+def test_saving_and_loading_changes_nothing(certified, tmp_path):
+    X, found = certified
+    found.save(tmp_path / "certificate.json")
+    read = rspca.Certificate.load(tmp_path / "certificate.json")
+    for name, value in vars(found).items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(getattr(read, name), value)
+            assert getattr(read, name).dtype == value.dtype
+        else:
+            assert getattr(read, name) == value, name
+    assert str(read) == str(found)
+    assert read.verify(X)
+    assert [path.name for path in tmp_path.iterdir()] == ["certificate.json"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[: len(text) // 2],
+        lambda text: "[]",
+        lambda text: "7",
+        lambda text: text.replace("rspca certificate 1", "rspca certificate 9"),
+        lambda text: text.replace('"lower"', '"lowest"'),
+        lambda text: json.dumps(json.loads(text) | {"loadings": [1.0]}),
+        lambda text: json.dumps(json.loads(text) | {"upper": 0.5 * json.loads(text)["lower"]}),
+        lambda text: json.dumps(json.loads(text) | {"upper": float("nan")}),
+        lambda text: json.dumps(json.loads(text) | {"bounds": []}),
+        lambda text: json.dumps(json.loads(text) | {"bounds": [["trace"]]}),
+        lambda text: json.dumps(json.loads(text) | {"support": "none"}),
+        lambda text: "\udc80",
+    ],
+)
+def test_a_damaged_file_is_refused(certified, tmp_path, damage):
+    path = tmp_path / "certificate.json"
+    certified[1].save(path)
+    path.write_bytes(damage(path.read_text()).encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match="is not a certificate that rspca wrote"):
+        rspca.Certificate.load(path)
+
+
+def test_what_it_says_can_be_read(certified):
+    said = str(certified[1])
+    assert said.startswith("3 features, variance ")
+    assert "proven optimal (gap " in said
+    X = np.random.default_rng(0).standard_normal((60, 200))
+    assert "% of the optimum (bound by " in str(rspca.certify(X, 20, seconds=0.3))
+
+
+X5 = np.random.default_rng(0).standard_normal((10, 5))
+BAD = {
+    "k of zero": (lambda: rspca.certify(X5, 0), ValueError, "k=0 must be between 1 and 5"),
+    "k too large": (lambda: rspca.certify(X5, 6), ValueError, "k=6 must be between 1 and 5"),
+    "k not whole": (lambda: rspca.certify(X5, 2.0), TypeError, "k=2.0 must be an integer"),
+    "no time": (lambda: rspca.certify(X5, 2, seconds=0), ValueError, "seconds=0 must be finite and above 0"),
+    "negative time": (lambda: rspca.certify(X5, 2, seconds=-1.0), ValueError, "seconds=-1.0 must be finite"),
+    "endless time": (lambda: rspca.certify(X5, 2, seconds=np.inf), ValueError, "seconds=inf must be finite"),
+    "tol of zero": (lambda: rspca.certify(X5, 2, tol=0.0), ValueError, "tol=0.0 must be finite and above 0"),
+    "NaN": (lambda: rspca.certify(np.where(X5 > 1, np.nan, X5), 2), ValueError, "X contains NaN or infinite values"),
+    "infinite": (lambda: rspca.certify(np.where(X5 > 1, np.inf, X5), 2), ValueError, "X contains NaN or infinite"),
+    "NaN in a covariance": (lambda: rspca.GramOperator([[1.0, np.nan], [np.nan, 1.0]]), ValueError, "A contains NaN"),
+    "not semidefinite": (lambda: rspca.GramOperator([[1.0, 2.0], [2.0, 1.0]]), ValueError, "not positive semidefinite"),
+    "no variance": (lambda: rspca.certify(np.ones((5, 3)), 1), ValueError, "X has no variance"),
+    "loadings too short": (lambda: rspca.certify(X5, 2, loadings=[1.0]), ValueError, "loadings"),
+    "loadings with too many": (lambda: rspca.certify(X5, 2, loadings=np.ones(5)), ValueError, "has 5 non-zeros"),
+    "loadings of zeros": (lambda: rspca.certify(X5, 2, loadings=np.zeros(5)), ValueError, "loadings is zero"),
+    "loadings with NaN": (lambda: rspca.certify(X5, 2, loadings=[np.nan, 1, 0, 0, 0]), ValueError, "loadings"),
+    "a list of k": (lambda: rspca.certify(X5, [2, 3]), ValueError, "k has 2 entries"),
+    "one dimension": (lambda: rspca.certify(np.ones(4), 1), ValueError, "X has 1 dimension"),
+    "unknown scale": (lambda: rspca.certify(X5, 2, scale="much"), ValueError, "scale='much' is not known"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_clear_error(name):
+    call, kind, message = BAD[name]
+    with pytest.raises(kind, match=message.replace("(", r"\(")):
+        call()
+
+
+def test_hotelling_deflation_is_refused():
+    from rspca.certificates.certify import certify_operator
+
+    op = rspca.GramOperator(np.eye(4), offset=0.5)
+    with pytest.raises(ValueError, match="Hotelling deflation leaves a matrix that is not semidefinite"):
+        certify_operator(op, 2, None, deadline=np.inf, tol=1e-6, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("k", "value"), list(enumerate(PITPROPS, 1)))
+def test_pitprops_is_solved_for_every_k(k, value):
+    found = rspca.certify(rspca.GramOperator(rspca.datasets.load_pitprops()), k)
+    assert found.status == "optimal"
+    assert found.lower == pytest.approx(value, abs=5.1e-7)
+
+
+PUBLISHED = {
+    "wine": {5: 3.439778, 10: 4.594293},
+    "normMiniBooNE": {5: 4.9999986, 10: 9.9999948},
+    "miniBooNE": {5: 1.968492e9},
+    "normCommunities": {5: 4.860548, 10: 8.823616},
+    "communities": {5: 0.277082, 10: 0.445193},
+    "keggdirected": {5: 451.5948, 10: 451.8950},
+    "pol": {5: 36.55741, 10: 38.28750, 20: 38.87226},
+    "wdbc": {5: 5.648288, 10: 5.658778, 20: 5.658793},
+    "dermatology": {5: 3.375078, 10: 3.407323, 20: 3.420692},
+    "spambase": {5: 41.83490, 10: 41.85195, 20: 41.85866},
+    "digits": {5: 3.449052, 10: 5.880109, 20: 9.450540},
+    "buzz": {5: 1387.787, 10: 2472.311, 20: 3993.175},
+    "song": {5: 2038.896, 10: 2112.477, 20: 2144.237},
+    "gas": {5: 16.80111, 10: 18.20916, 20: 18.68314},
+    "Eisen1": {5: 14.07571, 10: 17.33550, 20: 17.71946},
+    "Eisen2": {5: 6.636160, 10: 11.71820, 20: 19.32283},
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_optima_are_proven(name):
+    op = rspca.GramOperator(benchmark_matrix(name))
+    for k, value in PUBLISHED[name].items():
+        found = rspca.certify(op, k, seconds=60)
+        assert found.status == "optimal", str(found)
+        assert found.lower == pytest.approx(value, rel=2e-6 if value > 1 else 5e-6)
