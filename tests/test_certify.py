@@ -96,7 +96,7 @@ def test_single_features_and_pairs_of_large_data_are_the_best_of_all(kind, dtype
 
 
 def test_large_means_hide_nothing():
-    # X X' about the mean is a difference of numbers 1e12 times as large: this bound was once too low by one percent.
+    # X X' about the mean is a difference of numbers 1e12 times as large: taken as such, it is off by one percent.
     X = np.random.default_rng(0).standard_normal((30, 1600)) + 1e6
     true = np.linalg.norm(X - X.mean(axis=0), 2) ** 2
     found = rspca.certify(X, 1599, seconds=20)
