@@ -1,10 +1,12 @@
 """The command line: what it prints and writes, how it refuses, and what it does not import."""
 
+import csv
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -148,3 +150,84 @@ def test_every_public_name_can_be_reached_and_is_listed():
     for name in rspca.__all__:
         assert getattr(rspca, name) is not None
         assert name in dir(rspca)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A file of 40 samples with names by 12 features with names, the first three of which go together."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 12))
+    X[:, :3] += 3.0 * rng.standard_normal((40, 1))
+    rows = [",".join(["id", *(f"gene{j}" for j in range(12))])]
+    rows += [",".join([f"s{i}", *map(repr, map(float, row))]) for i, row in enumerate(X)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_fit_writes_components_scores_and_a_model_with_the_names_of_the_file(table, tmp_path):
+    out = tmp_path / "new" / "out"
+    result = CliRunner().invoke(app, ["fit", str(table), "-k", "3", "-n", "2", "-o", str(out), "--certify"])
+    assert result.exit_code == 0, result.output
+    assert "proven optimal" in result.output
+    components = list(csv.DictReader((out / "components.csv").read_text().splitlines()))
+    assert {row["feature"] for row in components if row["component"] == "1"} == {"gene0", "gene1", "gene2"}
+    scores = list(csv.DictReader((out / "scores.csv").read_text().splitlines()))
+    assert [row["sample"] for row in scores] == [f"s{i}" for i in range(40)]
+    model = rspca.load(out / "model.npz")
+    assert model.certificates_[0].status == "optimal"
+    np.testing.assert_allclose(
+        [[float(row["component1"]), float(row["component2"])] for row in scores],
+        model.transform(rspca.read(table)),
+        rtol=1e-9,
+    )
+    assert sorted(os.listdir(out)) == ["components.csv", "model.npz", "scores.csv"]
+
+
+@pytest.mark.parametrize("method", sorted(rspca.METHODS))
+def test_every_method_can_be_chosen(table, tmp_path, method):
+    result = CliRunner().invoke(app, ["fit", str(table), "-k", "3", "--method", method, "-o", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+
+
+def test_compare_prints_every_method_and_the_bound(table):
+    result = CliRunner().invoke(app, ["compare", str(table), "-k", "3", "--scale", "yes"])
+    assert result.exit_code == 0, result.output
+    assert all(f"{method} " in result.output for method in rspca.METHODS)
+    assert "proven: " in result.output
+    few = CliRunner().invoke(app, ["compare", str(table), "-k", "3", "--methods", "rspca, tpower", "--seconds", "0"])
+    assert "maxcomp" not in few.output
+    assert "proven" not in few.output
+
+
+def test_genotypes_keep_what_is_known_of_their_snps(tmp_path):
+    pytest.importorskip("numba")
+    X, _ = rspca.datasets.make_genotypes(60, 50)
+    rspca.formats.write_plink(tmp_path / "toy.bed", X)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(
+        app, ["fit", str(tmp_path / "toy.bed"), "-k", "4", "--scale", "patterson", "-o", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    head = (out / "components.csv").read_text().splitlines()[0]
+    assert head.split(",")[4:] == ["snp", "chromosome", "position", "allele_1", "allele_2", "frequency", "missing"]
+    assert (out / "scores.csv").read_text().startswith("fid,iid,component1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "none.csv", "-k", "3"], "none.csv does not exist"),
+        (["fit", "table.txt", "-k", "3"], "the kinds known are .bed, .csv"),
+        (["compare", "table.csv", "-k", "13"], "k=13"),
+        (["compare", "table.csv", "-k", "3", "--methods", "magic"], "method='magic'"),
+        (["fit", "table.csv", "-k", "3", "--scale", "odd"], "choose no, yes or patterson"),
+        (["fit", "table.csv", "-k", "3", "--scheduler", "nowhere:1"], "--scheduler is for .bed files"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_status_two(table, arguments, said):
+    result = rspca_command(*arguments, cwd=table.parent)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (table.parent / "rspca-out").exists()

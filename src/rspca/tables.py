@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from rspca.checks import check_real
 from rspca.components import OnStep, Step
 from rspca.formats.files import PathLike, lines
+from rspca.formats.matrices import Named, read_delimited, read_mtx, read_npy, read_npz
 from rspca.formats.plink import beside, mapped_rows, read_bim, read_fam
 from rspca.formats.regions import LONG_RANGE_LD, bare_name, inside, read_regions
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.protocol import OperatorMixin
+from rspca.operators.sources import as_operator
 
 Array = NDArray[Any]
 
@@ -53,7 +55,8 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     ----------
     path : path, or list of paths
         A PLINK 1 ``.bed`` file with its ``.bim`` and ``.fam`` beside it. Several, one per chromosome, of the same
-        people, are put side by side.
+        people, are put side by side. Or a matrix: ``.npy`` (mapped from disk), ``.npz`` (dense or SciPy sparse),
+        ``.mtx``, ``.csv`` or ``.tsv``, text also with ``.gz``.
     **options
         Of ``.bed`` files: see :func:`read_bed`.
 
@@ -71,7 +74,7 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
     if not paths:
         raise ValueError("path is an empty list; name at least one file.")
-    suffixes = {one.suffix.lower() for one in paths}
+    suffixes = {Path(one.stem if one.suffix.lower() == ".gz" else one.name).suffix.lower() for one in paths}
     if len(suffixes) > 1 or not suffixes <= set(READERS):
         known = ", ".join(sorted(READERS))
         names = ", ".join(map(str, paths))
@@ -152,7 +155,31 @@ def read_bed(
     return Table(op, features["snp"], people["iid"], features, people)
 
 
-READERS: dict[str, Callable[..., Table]] = {".bed": read_bed}
+def _matrix_reader(reader: Callable[[Path], Named]) -> Callable[..., Table]:
+    """Return a reader of one matrix as a table; columns and rows without names are numbered."""
+
+    def read_one(paths: Sequence[Path]) -> Table:
+        if len(paths) > 1:
+            raise ValueError(f"{len(paths)} files were given; only .bed files are put side by side. Give one.")
+        found = reader(paths[0])
+        op = as_operator(found.X)
+        m, n = op.shape
+        columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
+        rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])
+        _check_distinct(columns, "feature name", "give each its own")
+        return Table(op, columns, rows)
+
+    return read_one
+
+
+READERS: dict[str, Callable[..., Table]] = {
+    ".bed": read_bed,
+    ".npy": _matrix_reader(read_npy),
+    ".npz": _matrix_reader(read_npz),
+    ".mtx": _matrix_reader(read_mtx),
+    ".csv": _matrix_reader(read_delimited),
+    ".tsv": _matrix_reader(read_delimited),
+}
 """A reader for each kind of file, by suffix; it takes a list of paths, and options of its own."""
 
 
