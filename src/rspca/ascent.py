@@ -22,7 +22,7 @@ FINALISTS = 10
 """Candidates that climb one by one; more than these are thinned out by power steps together."""
 SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 """Different ends of polishing from which swaps are tried, and the k up to which from more than the best."""
-MOST_EXCHANGES = 2
+MOST_EXCHANGES = 4
 """Times that several features are exchanged at once after the ascent."""
 FEW, POOL = 64, 512
 """Supports of at most so many features are also sought among so many features, those that vary most."""
