@@ -19,8 +19,6 @@ SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
 FIRST_CLIMB = 6
 """Steps that each candidate climbs before the best of them goes on alone."""
-EXCHANGE_DOUBTS = (1.0, 1.5, 3.0, 10.0)
-"""How many times the worth of a feature inside one outside must have to take its place, if a smaller demand failed."""
 MOST_STEPS = 30
 """Truncated power steps that all candidates take together."""
 ROUGH, FINE = 1e-3, 1e-7
@@ -109,8 +107,14 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
             gradient = op.gradient(part, support, best.loadings)
         worth = gradient**2 / np.maximum(value - diagonal, SMALLEST_GAIN * value)
         inside = best.loadings**2 * np.maximum(value - diagonal[support], 0.0)
-        for doubt in EXCHANGE_DOUBTS:
-            worth[support] = doubt * inside
+        outside = np.delete(worth[choice.features], np.searchsorted(choice.features, support))
+        pairs = min(len(support), len(outside))
+        joining, leaving = np.sort(outside)[::-1][:pairs], np.sort(inside)[:pairs]
+        count = int(np.count_nonzero(joining > leaving))
+        while count:
+            # so much more must a feature outside be worth that the clearest `count` cases are left
+            demand = (1.0 - 1e-12) * joining[count - 1] / max(leaving[count - 1], 1e-100 * joining[count - 1])
+            worth[support] = demand * inside
             proposed = choice.largest(worth, len(support))
             if np.array_equal(proposed, support):
                 return best
@@ -118,7 +122,8 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
             reached, loadings = refit(part, gradient[proposed], ROUGH)
             if reached > (1.0 + SMALLEST_GAIN) * value:
                 break
-        else:
+            count //= 2
+        if not count:
             return best
         best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
     return best
