@@ -18,6 +18,7 @@ from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import MOST_SAMPLES, Proven, proven_spectrum, small_gram
+from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
@@ -162,7 +163,7 @@ class Known:
     """
 
     def __init__(self, given: OperatorMixin) -> None:
-        self.given, self.op = given, precision.in_double(given)
+        self.given, self.op = given, in_double(given)
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
         self._spectrum: Proven | None = None
