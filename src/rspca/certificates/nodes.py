@@ -6,6 +6,7 @@ driver in search.py adds the margin for rounding.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -201,3 +202,12 @@ def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: fl
         bound = min(bound, found)
     kept = np.concatenate((np.ones(len(fixed), dtype=np.bool_), alive))
     return bound, order[kept][len(fixed) :], ranking[kept]
+
+
+def compile_seconds() -> float:
+    """Compile what is not compiled yet, and return how long that took: it is no part of the time for a proof."""
+    began = time.perf_counter()
+    if not getattr(examine, "signatures", True):  # numba lists what it has compiled; plain functions need nothing
+        nothing, three = np.empty(0, dtype=np.intp), np.arange(3)
+        examine(np.eye(3), np.eye(3)[None], nothing, three, 2, 0.5)
+    return time.perf_counter() - began

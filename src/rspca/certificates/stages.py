@@ -14,6 +14,7 @@ from rspca.certificates import precision
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
+from rspca.certificates.nodes import compile_seconds
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
@@ -84,6 +85,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
         run.bound("semidefinite dual", dual)
     if not run.finished():
+        run.deadline += compile_seconds()
         began = time.perf_counter()
         found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
         run.nodes += found.nodes
