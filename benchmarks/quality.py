@@ -48,9 +48,7 @@ RIVALS = [name for name in rspca.METHODS if name not in ("rspca", "pca")]
 
 def against_rivals(say: Report) -> None:
     say("\nVariance of our default over that of the best other method, refitted, less one; first component")
-    say(
-        f"(dspca above 500 features cannot run; greedy takes one product a feature and is left out above {GREEDY_MOST})\n"
-    )
+    say(f"(dspca cannot run above 500 features; greedy, one product a feature, is left out above {GREEDY_MOST})\n")
     losses, over_maxcomp = 0, 0
     for name, make in DATA.items():
         X = make()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.choice import Choice
-from rspca.polishing import Polished, climb, exchange, refit, swap
+from rspca.polishing import Polished, climb, exchange, grow, refit, swap
 
 
 def random_gram(seed, n=None):
@@ -234,3 +234,13 @@ def test_exchanges_by_worth_leave_where_power_steps_stay():
     stayed = climb(op, np.array([1.0, 0.0]), 1, choice=Choice(np.arange(2)), tol=1e-9, max_iter=10)
     assert stayed.support.tolist() == [0]
     assert exchange(op, start, np.array([1.0, 0.5]), choice=Choice(np.arange(2)), most=2).support.tolist() == [1]
+
+
+@given(st.integers(0, 10**6))
+def test_a_support_that_grows_is_the_one_of_the_greedy_method(seed):
+    X = np.random.default_rng(seed).standard_normal((9, 12))
+    op = rspca.as_operator(X)
+    first = int(np.argmax(op.sq_norms))
+    expected = rspca.METHODS["greedy"](op, 1, 5, start=first)[0].support
+    assert grow(op, 5, first, np.arange(12)).tolist() == expected.tolist()
+    assert set(grow(op, 3, first, np.array([0, 3, 7, first]))) <= {0, 3, 7, first}

@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.polishing import Polished, best_after_swaps, climb, exchange, polish
+from rspca.polishing import Polished, best_after_swaps, climb, exchange, grow, polish, refit
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, spread
@@ -26,6 +26,8 @@ MOST_EXCHANGES = 4
 """Times that several features are exchanged at once after the ascent."""
 FEW, POOL = 64, 512
 """Supports of at most so many features are also sought among so many features, those that vary most."""
+GROWN = 1
+"""Features of largest variance from which a support grows."""
 START_BUDGET = 2 * 10**7
 """Entries of X, or of k columns of A, times coordinate starts: small problems are climbed from every feature."""
 
@@ -125,7 +127,7 @@ def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> li
     """Return where polishing leads from the best supports among the features that vary most.
 
     A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all:
-    the leading directions do not show them, single features as starts do.
+    the leading directions do not show them, single features as starts do, and supports that grow from one.
     """
     pool = choice.largest(op.sq_norms, POOL)
     part, inside = op.restrict(pool), choice.among(pool)
@@ -134,6 +136,11 @@ def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> li
         return []
     found = polish(part, singles, k, choice=inside, finalists=SWAP_STARTS, tol=tol)
     starts = [spread(end.loadings, pool[end.support], op.shape[1]) for end in found]
+    if choice.groups is None:
+        longest = choice.features[np.argsort(-op.sq_norms[choice.features], kind="stable")[:GROWN]]
+        for first in longest:
+            support = grow(op, k, int(first), choice.features)
+            starts.append(spread(refit(op.restrict(support), np.ones(k))[1], support, op.shape[1]))
     return [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
 
 

@@ -129,6 +129,22 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
     return best
 
 
+def grow(op: OperatorMixin, k: int, first: int, features: Array) -> Array:
+    """Return the support of k of these features that grows from one of them, each time by the largest gradient.
+
+    A feature costs one product. Its features hang together, as those of one gene or of linked SNPs do.
+    """
+    chosen, rows = [first], np.empty((k, op.shape[1]))
+    outside = np.zeros(op.shape[1], dtype=bool)
+    outside[features] = True
+    for count in range(1, k):
+        rows[count - 1] = op.gram_rows(np.array(chosen[-1:]))[0]
+        v = np.linalg.eigh(_symmetric(rows[:count, chosen]))[1][:, -1]
+        outside[chosen[-1]] = False
+        chosen.append(int(np.argmax(np.where(outside, np.abs(v @ rows[:count]), -1.0))))
+    return np.sort(np.array(chosen))
+
+
 def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, Array]:
     """Return the leading eigenpair of the few columns of a support, from a good start."""
     values, vectors = leading_pairs(part, 1, start, tol=tol)
