@@ -225,21 +225,22 @@ class SparseOperator(_InMemory):
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
         self._meter.add(self._share)
         m, n = self.shape
-        data, column = np.asarray(self.X.data, dtype=np.float64), self._column_of_entries()
+        data = np.asarray(self.X.data, dtype=np.float64)
         if shift is None:
-            return np.bincount(column, data**2, minlength=n)
-        stored = np.bincount(column, minlength=n)
-        return np.bincount(column, (data - shift[column]) ** 2, minlength=n) + (m - stored) * shift**2
-
-    def _column_of_entries(self) -> Array:
-        if self.X.format == "csr":
-            return np.asarray(self.X.indices)
-        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+            return self._column_totals(data**2)
+        columns = self.X.indices if self.X.format == "csr" else np.repeat(np.arange(n), np.diff(self.X.indptr))
+        stored = np.bincount(columns, minlength=n)
+        return self._column_totals((data - shift[columns]) ** 2) + (m - stored) * shift**2
 
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
         self._meter.add(self._share)
-        return np.bincount(self._column_of_entries(), self.X.data, minlength=self.shape[1])
+        return self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+
+    def _column_totals(self, entries: Array) -> Array:
+        """Sum of these values in the places of the stored entries: a product, which is quicker than counting bins."""
+        values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
+        return np.asarray(values.T @ np.ones(self.shape[0]))
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""
