@@ -157,10 +157,7 @@ def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, 
 
 def truncated(G: Array, k: int, choice: Choice) -> Array:
     """Return the k largest entries of each column, among rows that may be chosen, scaled to unit length."""
-    V = np.zeros_like(G)
-    for column in range(G.shape[1]):
-        support = choice.largest(G[:, column], k)
-        V[support, column] = G[support, column]
+    V = np.where(choice.largest_in_columns(G, k), G, 0.0)
     lengths = np.linalg.norm(V, axis=0)
     return V / np.where(lengths > 0.0, lengths, 1.0)
 
