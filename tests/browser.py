@@ -39,7 +39,7 @@ def opened(browser, file, **options):
     """Give a page of a file, offline; at the end it must have asked for nothing else and complained of nothing."""
     context = browser.new_context(offline=True, **options)
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     requests, complaints = [], []
     page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
@@ -47,8 +47,8 @@ def opened(browser, file, **options):
     page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
     page.goto(Path(file).as_uri())
     yield page
-    assert requests == [Path(file).as_uri()]
-    assert complaints == []
+    assert requests == [Path(file).as_uri()], requests
+    assert not complaints, complaints
     context.close()
 
 
