@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.paths import Path as PathOverK
 
+_PARTS = ("elements", "features", "charts", "scores", "start")
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -110,7 +111,7 @@ def render(content: dict[str, Any]) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": percent, "percent_up": percent_up, "times_ten_to": _times_ten_to}
-    style, script = _file("report.css"), _file("report.js")
+    style, script = _file("style.css"), _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -128,6 +129,11 @@ def _embedded(content: dict[str, Any]) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _script() -> str:
+    """Return the parts of the script as one block, whose names stay its own."""
+    return "\n".join(['"use strict";', "{", *(_file(f"script/{part}.js") for part in _PARTS), "}"])
 
 
 def _file(name: str) -> str:
