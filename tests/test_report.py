@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -228,6 +230,26 @@ def test_a_column_colors_by_what_it_holds():
     identifiers = [f"id{i}" for i in range(20)]
     assert sample_column("a", identifiers)["color"] == "none"
     assert sample_column("a", identifiers, True)["color"] == "category"
+
+
+def test_missing_values_and_times_are_told_apart_from_words():
+    pandas = pytest.importorskip("pandas")
+    assert column(pandas.array([1, None, 3], dtype="Int64")) == numbers([1.0, np.nan, 3.0], 5)
+    assert column(pandas.Series(["a", None, "a", "a"]))["values"] == [0, None, 0, 0]
+    times = pandas.to_datetime(["2026-11-16", None, "2026-11-17"])
+    assert [None if word is None else word[:10] for word in column(times)["values"]] == [
+        "2026-11-16",
+        None,
+        "2026-11-17",
+    ]
+    assert column(pandas.Categorical(["x", "y", "x", "x"]))["levels"] == ["x", "y"]
+
+
+def test_the_report_is_a_shell_that_loads_no_other_and_no_templates_before_it_must():
+    code = (
+        "import sys, rspca.report; print([m for m in ('jinja2', 'rspca.estimator', 'rspca.cli') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_text_shows_what_would_be_invisible():

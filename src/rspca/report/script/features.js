@@ -46,7 +46,8 @@ function makeCard(component, number) {
   const more = moreButton(() => { card.open = !card.open; card.draw(); });
   const left = component.count - rows.length;
   home.append(html("div", { class: "scroll" }, view.table), more.button);
-  if (left) home.append(html("p", { class: "quiet" }, `Not on this page: ${plural(left, "feature")} with smaller loadings.`));
+  const absent = `Not on this page: ${plural(left, "feature")} with smaller loadings.`;
+  if (left) home.append(html("p", { class: "quiet" }, absent));
 
   const drawn = (row) => html("tr", {},
     html("th", { scope: "row", class: "name" }, html("bdi", {}, ...highlighted(names[row.place]))),

@@ -37,13 +37,15 @@ function classed(values, known) {
   const others = sorted.slice(room).flatMap(([, members]) => members);
   const groups = kept.map(([value, members], i) =>
     ({ label: String(value), color: `c${i % COLORS}`, shape: i % shapes.length, members }));
-  return { groups: others.length ? [...groups, { label: "all others", color: "other", shape: 3, members: others }] : groups };
+  if (others.length) groups.push({ label: "all others", color: "other", shape: 3, members: others });
+  return { groups };
 }
 
 function scale(values, from, to) { // value to pixel, with a margin of 4 %
   const [low, high] = [least(values), most(values)], margin = 0.04 * (high - low) || 1;
   const [start, end] = [low - margin, high + margin];
-  return { at: (value) => from + ((value - start) / (end - start)) * (to - from), ticks: ticks(start, end, 6), say: short };
+  const at = (value) => from + ((value - start) / (end - start)) * (to - from);
+  return { at, ticks: ticks(start, end, 6), say: short };
 }
 
 function axis(choice) {
@@ -82,7 +84,8 @@ function legend(column, colored, layers) {
   if (column.color === "number") {
     if (!colored.range) return [title];
     const shades = Array.from({ length: SHADES }, (_, s) => svg("rect", { class: `r${s}`, x: s, width: 1, height: 1 }));
-    const ramp = svg("svg", { class: "ramp", viewBox: `0 0 ${SHADES} 1`, preserveAspectRatio: "none", ...hidden }, ...shades);
+    const box = { class: "ramp", viewBox: `0 0 ${SHADES} 1`, preserveAspectRatio: "none" };
+    const ramp = svg("svg", { ...box, ...hidden }, ...shades);
     const ends = colored.range.map((value) => html("span", {}, short(value)));
     return [title, ramp, html("p", { class: "ramp-ends" }, ...ends)];
   }
