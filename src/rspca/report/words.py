@@ -44,7 +44,7 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
         badge = "Proven optimal"
         sentence = f"Proven optimal: no {features} more variance{given}."
     else:
-        badge = f"Within {percent_up(certificate.gap)}"
+        badge = f"{'Gap' if certificate.gap > WEAK else 'Within'} {percent_up(certificate.gap)}"
         sentence = f"Proven: no {features} more than {percent_up(certificate.gap)} more variance{given}."
         if certificate.gap > WEAK:
             sentence += " A wide gap says that the proof is weak, not that the component is bad."

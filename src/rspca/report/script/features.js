@@ -27,11 +27,10 @@ function highlighted(name) {
   return [name.slice(0, start), html("mark", {}, name.slice(start, end)), name.slice(end)];
 }
 
-function bar(loading, largest, signed) {
-  const width = (100 * Math.abs(loading)) / largest;
-  const viewBox = signed ? "-100 0 200 8" : "0 0 100 8";
-  const [kind, x] = loading < 0 ? ["negative", -width] : ["positive", 0];
-  return svg("svg", { class: "bar", viewBox, preserveAspectRatio: "none", ...hidden },
+function bar(loading, low, high) { // the same scale on both sides of zero
+  const [unit, kind] = [100 / (high - low), loading < 0 ? "negative" : "positive"];
+  const [x, width] = [unit * Math.min(loading, 0), unit * Math.abs(loading)];
+  return svg("svg", { class: "bar", viewBox: `${unit * low} 0 100 8`, preserveAspectRatio: "none", ...hidden },
     svg("rect", { class: kind, x, width, height: 8 }),
     svg("line", { class: "zero", x1: 0, x2: 0, y1: 0, y2: 8 }));
 }
@@ -39,7 +38,7 @@ function bar(loading, largest, signed) {
 function makeCard(component, number) {
   const loadings = decoded(component.loadings), chances = hasChances ? decoded(component.probabilities) : [];
   const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank], chance: chances[rank] }));
-  const largest = most(loadings.map(Math.abs)), signed = loadings.some((one) => one < 0);
+  const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
   const card = { home: home.closest("article"), open: false, found: rows };
   const view = sortedTable(`Features of component ${component.number}`, columns, chooseColumn);
@@ -51,7 +50,7 @@ function makeCard(component, number) {
 
   const drawn = (row) => html("tr", {},
     html("th", { scope: "row", class: "name" }, html("bdi", {}, ...highlighted(names[row.place]))),
-    html("td", { class: "bars" }, bar(row.loading, largest, signed)),
+    html("td", { class: "bars" }, bar(row.loading, low, high)),
     html("td", { class: "number" }, fixed(row.loading, component.decimals)),
     ...(hasChances ? [html("td", { class: "number" }, row.chance.toFixed(2))] : []),
     ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
