@@ -144,6 +144,18 @@ def test_samples_with_the_largest_scores_are_named_with_their_texts():
     assert [abs(one["score"]) for one in top] == sorted((abs(one["score"]) for one in top), reverse=True)
 
 
+def test_frames_and_series_are_taken_by_position():
+    pandas = pytest.importorskip("pandas")
+    model = fitted()
+    about = pandas.DataFrame({"cultivar": WINE.target, "name": [f"w{i}" for i in range(178)]}, index=range(178, 0, -1))
+    content = report_content(
+        model, scores=model.transform(WINE.data), samples=about, label="cultivar", sample_names=about["name"],
+        documents=about["name"], feature_names=pandas.Index(WINE.feature_names),
+    )  # fmt: skip
+    assert content["scores"]["names"][:2] == ["w0", "w1"]
+    assert [one["color"] for one in content["scores"]["columns"]] == ["category", "none"]
+
+
 def test_of_very_many_samples_some_are_drawn_and_the_page_says_so():
     model = fitted()
     scores = np.resize(model.transform(WINE.data), (12_000, 3))
@@ -185,12 +197,13 @@ def test_provenance_is_shown_line_by_line():
         ({"scores": np.full((5, 3), np.nan)}, "NaN"),
         ({"scores": np.zeros((5, 3)), "sample_names": ["a"]}, "sample_names has 1 entries for 5 rows"),
         ({"scores": np.zeros((5, 3)), "samples": {"a": range(4)}}, r"samples\['a'\] has 4 entries"),
-        ({"scores": np.zeros((5, 3)), "samples": {"a": range(5)}, "label": "b"}, "label='b' is not known"),
+        ({"scores": np.zeros((5, 3)), "samples": {"a": range(5)}, "label": "b"}, "which has a"),
         ({"samples": {"a": [1]}}, "give scores="),
         ({"documents": ["a"]}, "give scores="),
+        ({"label": "a"}, "which has none"),
         ({"feature_names": ["a"]}, "1 entries for 13 features"),
     ],
-    ids=["columns", "nan", "names", "samples", "label", "no scores", "documents", "features"],
+    ids=["columns", "nan", "names", "samples", "label", "no scores", "documents", "no samples", "features"],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(given, said):
     with pytest.raises(ValueError, match=said):

@@ -49,11 +49,12 @@ def write_report(
         Where the page goes. Its folder must exist.
     model : SparsePCA
         A fitted model; certificates, feature names and what a table knew of its features are shown if it has them.
-    scores : array of shape (n_samples, n_components), optional
-        ``model.transform(X)``: shown as a scatter, and as the samples with the largest scores of each component.
+    scores : array, optional
+        ``model.transform(X)``, a row for each sample: shown as a scatter, and as the samples with the largest scores
+        of each component.
     sample_names : sequence, optional
         Names of the samples.
-    samples : mapping, optional
+    samples : mapping or frame, optional
         What is known of the samples: the name of a column to its values. Each can color the scatter.
     label : str, optional
         The column of `samples` that colors the scatter at first.
