@@ -85,7 +85,7 @@ def summary(model: Any) -> str:
     what = f"{model.n_components_} component{'' if one else 's'} of {count} feature{'' if single else 's'}"
     data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
     share = percent(float(np.sum(model.explained_variance_ratio_)))
-    return f"{what}{each} {'has' if one else 'have'} {share} of the variance of {data}."
+    return f"{what}{each}: {'' if one else 'together '}{share} of the variance of {data}."
 
 
 def preparation(model: Any) -> str:
