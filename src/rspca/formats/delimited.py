@@ -131,8 +131,8 @@ class _Cells:
             del self.text[last]  # each line ends with a delimiter
         first = self.names[0] if 0 in self.text and self.names[0] not in self.labels else None
         for j, column in self.text.items():
-            if self.names[j] not in self.labels and self.names[j] != first:
-                self._check_text(j, column)
+            if self.names[j] not in self.labels and not (j == 0 and self.named_rows):
+                self._check_text(j, column, names_rows=self.names[j] == first)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
         return arranged(
             self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
@@ -140,14 +140,16 @@ class _Cells:
             transpose=transpose,
         )  # fmt: skip
 
-    def _check_text(self, j: int, column: list[str]) -> None:
-        """Raise unless a column is text: without a number, and not empty."""
+    def _check_text(self, j: int, column: list[str], names_rows: bool) -> None:
+        """Raise unless a column is text: not empty, without numbers (a name may be one), none with a decimal comma."""
         missing = next((i for i, cell in enumerate(column) if _is_missing(cell)), None)
-        number = next((i for i, cell in enumerate(column) if is_number(cell)), None)
         text = next((i for i, cell in enumerate(column) if not _is_missing(cell) and not is_number(cell)), None)
         if text is None and missing is not None:
             raise ValueError(self._missing(self.lines[missing], j, column[missing]))
-        if text is not None and number is not None:
+        if text is None:
+            return
+        mixed = not names_rows and any(map(is_number, column))
+        if mixed or all(_is_missing(cell) or _looks_numeric(cell) for cell in column):
             raise ValueError(self._no_number(self.lines[text], j, column[text]))
 
     def _refuse(self, row: Row) -> NoReturn:
@@ -166,10 +168,10 @@ class _Cells:
         return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
 
     def _no_number(self, line: int, j: int, cell: str) -> str:
-        advice = f"Mend it, or keep the column as text with labels=[{self.names[j]!r}]."
+        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]."
         if _DECIMAL_COMMA.fullmatch(cell.strip()):
             advice = "Numbers need a decimal point and no comma: write the table with points."
-        return f"{self._place(line, j)}: {cell[:40]!r} is not a number, others in the column are. {advice}"
+        return f"{self._place(line, j)}: {cell[:40]!r} is not a number. {advice}"
 
     def _place(self, line: int, j: int) -> str:
         return f"{self.path}, line {line}, column {self.names[j] if self.has_names else j + 1}"
@@ -177,6 +179,10 @@ class _Cells:
 
 def _is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
+
+
+def _looks_numeric(cell: str) -> bool:
+    return is_number(cell) or _DECIMAL_COMMA.fullmatch(cell.strip()) is not None
 
 
 def _has_names(rows: list[Row]) -> bool:
@@ -187,7 +193,8 @@ def _has_names(rows: list[Row]) -> bool:
     body = rows[1].cells
     if len(head) == len(body) - 1 or head[0].strip().lower() in ROW_NAMES:
         return True
-    return any(is_number(b) and not is_number(a) and not _is_missing(a) for a, b in zip(head, body, strict=False))
+    pairs = zip(head, body, strict=False)
+    return any(_looks_numeric(b) and not _looks_numeric(a) and not _is_missing(a) for a, b in pairs)
 
 
 def _check_encoding(path: Path) -> None:
@@ -209,7 +216,8 @@ def _found_delimiter(path: Path, encoding: str) -> str:
             continue
         if not rows or len({len(cells) for cells in rows[1:]}) > 1 or len(rows[-1]) - len(rows[0]) not in (0, 1):
             continue
-        if delimiter == ";" and len(rows[-1]) > 1 and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in rows[-1]):
+        commas = [_DECIMAL_COMMA.fullmatch(cell.strip()) is not None for cell in rows[-1]]
+        if delimiter != "," and len(commas) > 1 and (all if delimiter == WHITE_SPACE else any)(commas):
             return delimiter  # commas inside of cells cut just as evenly
         widths[delimiter] = len(rows[-1])
     space = widths.pop(WHITE_SPACE, 0)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.formats.named import Array, Named, plain
-from rspca.operators.blocks import SomeColumns, memory_size
+from rspca.operators.blocks import BlockOperator, SomeColumns, memory_size
 
 INDICES_AT_ONCE = 1 << 24
 
@@ -86,7 +86,7 @@ def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:
 
 
 def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
-    """Return a matrix on disk in memory if it takes no more than `limit` bytes, else as rows to stream.
+    """Return a matrix on disk in memory if it takes no more than `limit` bytes, else streamed in as much.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     if group is None:
         if int(np.prod(X.shape, dtype=object)) * X.dtype.itemsize <= limit:
             return X[...] if columns is None else X[...][:, columns]
-        return X if columns is None else SomeColumns(X, columns)
+        return BlockOperator(X if columns is None else SomeColumns(X, columns), limit)
     size = sum(group[name].size * group[name].dtype.itemsize for name in ("data", "indices", "indptr"))
     if size <= limit:
         loaded = _checked(X.to_memory(), where)
@@ -114,7 +114,7 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
             "blocks. Raise max_memory, or write it by rows with scipy.sparse.csr_matrix."
         )
     _check_indices(group["indices"], X.shape[1], where)
-    return X if columns is None else SomeColumns(X, columns)
+    return BlockOperator(X if columns is None else SomeColumns(X, columns), limit)
 
 
 def _element(file: Any, path: Path, layer: str | None) -> Any:
