@@ -124,7 +124,7 @@ class BlockOperator(OperatorMixin):
             block = rows[:, support]
             out[part] = block.toarray() if scipy.sparse.issparse(block) else block
         if out.nbytes <= self.max_memory:
-            self._kept = _Columns(support, out)
+            self._kept = _Columns(support.copy(), out)  # callers exchange features in place
             return out.copy()
         return out
 
