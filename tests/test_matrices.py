@@ -354,7 +354,9 @@ def test_bytes_that_are_no_parquet_are_refused(tmp_path):
         rspca.read(tmp_path / "t.parquet.gz")
 
 
-@pytest.mark.parametrize(("suffix", "package", "extra"), [(".parquet", "pyarrow", "parquet"), (".h5ad", "h5py", "anndata")])
+@pytest.mark.parametrize(
+    ("suffix", "package", "extra"), [(".parquet", "pyarrow", "parquet"), (".h5ad", "h5py", "anndata")]
+)
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, suffix, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / f"t{suffix}").write_bytes(b"x")
