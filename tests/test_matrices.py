@@ -264,7 +264,7 @@ def test_indices_outside_of_a_sparse_matrix_are_refused(tmp_path):
         tmp_path / "t.npz", format=np.array("csr"), shape=np.array([2, 3]), data=np.ones(2),
         indices=np.array([0, 10**6]), indptr=np.array([0, 1, 2]),
     )  # fmt: skip
-    with pytest.raises(ValueError, match="t.npz is not a .npz file of one matrix"):
+    with pytest.raises(ValueError, match=r"t\.npz is not a \.npz file of one matrix"):
         rspca.read(tmp_path / "t.npz")
 
 

@@ -257,6 +257,8 @@ def _folder(folder: Path, encoding: str, pattern: str) -> Iterator[tuple[str, st
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines(path, encoding), 1):
+        if "\0" in line:
+            raise ValueError(f"{path}, line {number} is not text: it has zero bytes.")
         if line.strip():
             yield f"line {number}", line
 
