@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,3 +124,16 @@ def test_what_is_no_file_of_documents_is_told(tmp_path, content, said):
     (tmp_path / "d.txt").write_bytes(content)
     with pytest.raises(ValueError, match=said):
         rspca.read(tmp_path / "d.txt")
+
+
+def test_the_guide_shows_the_numbers_of_its_script():
+    root = Path(__file__).resolve().parent.parent
+    printed = (root / "benchmarks" / "results" / "centering.txt").read_text()
+    guide = (root / "docs" / "text.md").read_text()
+    for row, pattern in (
+        ("negative words in each", r"(\d+) negative"),
+        ("cosine with the mean document", r"mean of the documents ([\d.]+)"),
+        ("AUC of the scores between the collections", r"AUC between the collections ([\d.]+)"),
+    ):
+        found = [value.rstrip(".") for value in re.findall(pattern, printed)]
+        assert f"| {row} | {', '.join(found[:4])} | {', '.join(found[4:])} |" in guide
