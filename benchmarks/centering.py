@@ -38,16 +38,16 @@ def main() -> None:
             best = [feature.name for feature in model.top_features(j, 8, names=words)]
             negative = [feature.name for feature in model.top_features(j, names=words) if feature.loading < 0][:8]
             high = labels[np.argsort(-scores[:, j], kind="stable")[:HIGHEST]]
-            name, count = max(
-                ((name, int(np.sum(high == name))) for name in np.unique(labels)), key=lambda pair: pair[1]
-            )
-            auc = roc_auc_score(labels == np.unique(labels)[0], scores[:, j])
+            names, counts = np.unique(high, return_counts=True)
+            name, count = names[np.argmax(counts)], counts.max()
+            auc = roc_auc_score(labels == labels[0], scores[:, j])
+            auc = max(auc, 1 - auc)
             say(
                 f"component {j + 1}: {', '.join(best)}\n"
                 f"  signs: {int(np.sum(v > 0))} positive, {int(np.sum(v < 0))} negative; cosine with the mean of the "
                 f"documents {abs(float(v @ mean)):.2f}\n"
                 f"  negative: {', '.join(negative) or 'none'}\n"
-                f"  {count} of the {HIGHEST} highest scores are {name}; AUC between the collections {max(auc, 1 - auc):.3f}; "
+                f"  {count} of the {HIGHEST} highest scores are {name}; AUC between the collections {auc:.3f}; "
                 f"adjusted share of the variance {100 * model.explained_variance_ratio_[j]:.2f} %"
             )
         used = [set(support.tolist()) for support in model.supports_]

@@ -68,7 +68,7 @@ def term_matrix(
     encoding : str
         Encoding of files.
     pattern : str
-        Which files of a folder are documents, such as "*.txt"; a gzipped file matches without ``.gz``.
+        Which files of a folder are documents, such as ``"*.txt"``; a gzipped file matches without ``.gz``.
 
     Returns
     -------

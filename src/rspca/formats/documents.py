@@ -34,7 +34,7 @@ def read_documents(
     path : path
         A folder, searched with all below it, or a file of lines, plain or gzipped.
     pattern : str
-        Which files of a folder are documents; "*" takes all but hidden ones. A gzipped file matches without ``.gz``.
+        Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
     stop_words, min_length, max_length, min_documents, idf, empty, encoding
         As in :func:`rspca.text.term_matrix`.
     """
