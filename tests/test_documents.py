@@ -102,10 +102,16 @@ def test_what_is_no_folder_of_documents_is_told(tmp_path, folder):
     (folder / "wings" / "1.txt").write_text("the of 12")
     with pytest.raises(ValueError, match=r'1 of 6 documents have no term left: wings/1\.txt\. .*empty="drop"'):
         rspca.read(folder)
+    for path in folder.rglob("*.txt"):
+        path.write_text("wing")
+    with pytest.raises(ValueError, match=r"row\(s\) books/old/0\.txt, .* only terms that every document has"):
+        rspca.read(folder)
     (folder / "wings" / "1.txt").write_bytes("Flügel".encode("latin-1"))
     with pytest.raises(ValueError, match=r"1\.txt is not utf-8 text \(byte 2\); give its encoding"):
         rspca.read(folder)
-    assert "flügel" in rspca.read(folder, encoding="latin-1").feature_names
+    assert "flügel" in rspca.read(folder, encoding="latin-1", idf=False).feature_names
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        rspca.read(tmp_path / "nowhere")
     with pytest.raises(TypeError, match=r"layer is no option for a folder; its options are pattern, stop_words"):
         rspca.read(folder, layer="x")
 

@@ -102,13 +102,13 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     if not paths:
         raise ValueError("path is an empty list; name at least one file.")
     kinds = {_kind(one) for one in paths}
+    absent = next((one for one in paths if not one.exists()), None)
+    if absent is not None and (kinds <= set(READERS) or not absent.suffix):
+        raise FileNotFoundError(f"{absent} does not exist.")
     if len(kinds) > 1 or not kinds <= set(READERS):
         known = ", ".join(sorted(set(READERS) - {FOLDER}))
         names = ", ".join(map(str, paths))
         raise ValueError(f"{names}: files of one kind are needed, and the kinds known are {known}, or a folder.")
-    for one in paths:
-        if not one.exists():
-            raise FileNotFoundError(f"{one} does not exist.")
     kind = kinds.pop()
     reader = READERS[kind]
     allowed = [name for name, one in inspect.signature(reader).parameters.items() if one.kind is one.KEYWORD_ONLY]

@@ -47,7 +47,7 @@ def read_documents(
         min_documents=min_documents, empty=empty, encoding=encoding,
     )  # fmt: skip
     having = np.bincount(counts.indices, minlength=counts.shape[1])
-    return Named(tf_idf(counts, idf=idf), words, names, {"documents": having}, _folders(path, names))
+    return Named(tf_idf(counts, idf=idf, documents=names), words, names, {"documents": having}, _folders(path, names))
 
 
 def _folders(path: Path, names: tuple[str, ...]) -> dict[str, Array]:

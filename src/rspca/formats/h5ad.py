@@ -60,6 +60,9 @@ def read_h5ad(
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
     kept = var if chosen is None else var.iloc[chosen]
+    twice = kept.index[kept.index.duplicated()]
+    if len(twice):
+        raise ValueError(f"{path}: variables occur more than once: {twice[0]}, ...; use adata.var_names_make_unique().")
     return Named(
         held(X, chosen, limit, str(path)), [str(name) for name in kept.index], [str(name) for name in obs.index],
         {str(name): plain(kept[name]) for name in kept}, {str(name): plain(obs[name]) for name in obs},
