@@ -168,6 +168,14 @@ def test_features_of_a_table_are_found_by_name(tmp_path):
         np.testing.assert_allclose(model.transform(stored(columns, "b.npz")), expected, atol=1e-12)
     with pytest.raises(ValueError, match=r"1 of the 2 that the components use are absent \(d\)"):
         model.transform(stored([0, 1, 2], "b.npz"))
+    np.save(tmp_path / "c.npy", planted)
+    with pytest.warns(UserWarning, match="no names of features, so they are taken in the order of fit"):
+        np.testing.assert_allclose(model.transform(rspca.read(tmp_path / "c.npy")), expected)
+    by_number = rspca.SparsePCA(1, k=2, scale=True, random_state=0).fit(planted)
+    np.testing.assert_allclose(by_number.transform(rspca.read(tmp_path / "a.npz")), expected)
+    np.save(tmp_path / "d.npy", planted[:, [0, 1, 2, 3, 3]])
+    with pytest.raises(ValueError, match="X has 5 features, but SparsePCA is expecting 4"):
+        rspca.SparsePCA(1, k=2).fit(rspca.read(tmp_path / "c.npy")).transform(rspca.read(tmp_path / "d.npy"))
     with pytest.raises(ValueError, match="has not the features of fit in their order"):
         model.score(stored([3, 2, 1, 0], "b.npz"))
 

@@ -238,7 +238,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _names_agree(self, table: Table) -> bool:
         """Tell whether a table has the features of fit, in their order, as far as their names are known."""
         known = getattr(self, "feature_names_in_", None)
-        return known is None or np.array_equal(known, np.asarray(table.feature_names, dtype=object))
+        return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
+
+    def _has_names(self) -> bool:
+        known = getattr(self, "feature_names_in_", ())
+        return any(str(name) != f"feature{j}" for j, name in enumerate(known))
 
     def _transformed_by_name(self, table: Table) -> Array:
         """Return the scores of a table whose features are others, or in another order."""
@@ -338,6 +342,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
             elif isinstance(X, Table) and not self._names_agree(X):
                 raise ValueError("The table has not the features of fit in their order; give them by the same names.")
+            elif isinstance(X, Table) and not X.has_feature_names and self._has_names():
+                message = "The table has no names of features, so they are taken in the order of fit."
+                warnings.warn(message, UserWarning, stacklevel=4)
             return op
         if reset:
             self._describe_features(None)
