@@ -77,6 +77,15 @@ def test_a_layer_and_a_mask_choose_what_is_read(stored, kind):
     assert by_hand.shape == (M, 5)
 
 
+def test_a_file_that_was_loaded_or_refused_is_closed(stored):
+    path = stored(counts())
+    table = rspca.read(path)
+    with pytest.raises(ValueError, match="no layer"):
+        rspca.read(path, layer="other")
+    made(counts() + 1).write_h5ad(path)  # HDF5 would not let an open file be written
+    np.testing.assert_array_equal(as_array(table), counts())
+
+
 def test_names_reach_the_results(stored, tmp_path):
     table = rspca.read(stored(sp.csr_matrix(counts())), mask="highly_variable")
     model = rspca.SparsePCA(1, k=3, random_state=0).fit(table)

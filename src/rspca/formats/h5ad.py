@@ -39,7 +39,6 @@ def read_h5ad(
     """
     try:
         import h5py
-        from anndata.io import read_elem, sparse_dataset
     except ImportError as error:
         raise ImportError(f"{path}: to read .h5ad needs anndata: pip install 'rspca[anndata]'.") from error
     limit = memory_size(max_memory)
@@ -49,13 +48,28 @@ def read_h5ad(
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise ValueError(f"{path} is not a .h5ad file, or it is cut off: {error}") from error
+    found = None
+    try:
+        found = _read(file, path, layer, mask, limit)
+        return found
+    finally:
+        if found is None or not isinstance(found.X, BlockOperator):
+            file.close()
+
+
+def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Named:
+    try:
+        from anndata.io import read_elem, sparse_dataset
+    except ImportError as error:
+        raise ImportError(f"{path}: to read .h5ad needs anndata 0.11: pip install 'rspca[anndata]'.") from error
     stored = _element(file, path, layer)
     try:
         obs, var = read_elem(file["obs"]), read_elem(file["var"])
-        X = stored if isinstance(stored, h5py.Dataset) else sparse_dataset(stored)
+        X = sparse_dataset(stored) if hasattr(stored, "keys") else stored
         shape, _ = tuple(X.shape), np.dtype(X.dtype)
     except Exception as error:  # a damaged file can fail anywhere inside of h5py and anndata
-        raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {error}") from error
+        told = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {told}") from error
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")

@@ -54,8 +54,7 @@ class StoredRows:
                 raise ValueError(f"a column index is not below {n}")
         starts = np.arange(0, self.shape[0], ROWS_TOGETHER)
         most = np.add.reduceat(entries, starts).max(initial=1) / min(ROWS_TOGETHER, max(1, self.shape[0]))
-        floats = max(self.dtype.itemsize, np.dtype(np.float32).itemsize)
-        self.row_bytes = int(np.ceil(most)) * (floats + np.dtype(indices.dtype).itemsize) + 8
+        self.row_bytes = int(np.ceil(most)) * (_entry_bytes(self.dtype) + np.dtype(indices.dtype).itemsize) + 8
 
     def __getitem__(self, part: slice) -> Any:
         first, last = self.indptr[part.start], self.indptr[part.stop]
@@ -65,6 +64,8 @@ class StoredRows:
 
 def row_bytes_of(source: Any) -> int:
     """Return what a row takes in memory, as it is read and as floats."""
-    stored = np.dtype(source.dtype)
-    floats = 4 if stored in (np.float16, np.float32) else 8
-    return int(getattr(source, "row_bytes", max(stored.itemsize, floats) * int(source.shape[1])))
+    return int(getattr(source, "row_bytes", _entry_bytes(np.dtype(source.dtype)) * int(source.shape[1])))
+
+
+def _entry_bytes(stored: np.dtype[Any]) -> int:
+    return max(stored.itemsize, 4 if stored in (np.float16, np.float32) else 8)
