@@ -101,7 +101,7 @@ def test_a_file_with_several_matrices_or_several_files_are_refused(tmp_path):
 def test_any_bytes_are_read_or_refused(tmp_path_factory, content, suffix):
     path = tmp_path_factory.mktemp("any") / f"t{suffix}"
     path.write_bytes(content)
-    with contextlib.suppress(ValueError, TypeError):
+    with contextlib.suppress(ValueError, TypeError, ImportError):
         assert rspca.read(path).shape[1] > 0
 
 
