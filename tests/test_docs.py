@@ -41,6 +41,8 @@ def run_doctests(test):
 def test_the_examples_of_a_module_run(name):
     if name == "rspca.plotting":
         pytest.importorskip("matplotlib")
+    if name == "rspca.singlecell":
+        pytest.importorskip("anndata")
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
         run_doctests(test)
 
@@ -107,6 +109,8 @@ def test_there_are_pages_and_no_code_block_is_overlooked():
 def test_the_code_of_a_page_runs(path):
     if any("matplotlib" in block or "plotting" in block for block in blocks(path, "python")):
         pytest.importorskip("matplotlib")
+    if any("anndata" in block for block in blocks(path, "python")):
+        pytest.importorskip("anndata")
     names = {"__name__": "__main__"}
     for number, block in enumerate(blocks(path, "python"), 1):
         if ">>>" in block:
