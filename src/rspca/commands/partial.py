@@ -1,0 +1,143 @@
+"""What an unfinished fit has found: one file, whole after each component, and continued only for the same work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rspca
+from rspca.atomic import written_atomically
+from rspca.certificates.certificate import Certificate
+from rspca.commands.shared import plain
+from rspca.components import Component
+from rspca.tables import Table
+
+NAME = "partial.npz"
+_META = "partial.json"
+_FORMAT = 1
+_NUMBERS = ("variance", "n_features", "n_iter", "converged", "passes", "relaxed_variance", "swap_optimal")
+_DAMAGE = (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+
+
+class Partial:
+    """The components found so far in one folder, with the settings and the data they belong to."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], data: dict[str, Any]) -> None:
+        self.path = folder / NAME
+        self.settings, self.data = _as_json(settings | {"rspca": rspca.__version__}), _as_json(data)
+        self.components = list[Component]()
+
+    def resume(self) -> list[Component]:
+        """Return what is there to go on after: nothing where there is no file; refuse that of other work."""
+        if not self.path.exists():
+            return []
+        try:
+            with np.load(self.path, allow_pickle=False) as stored:
+                meta = json.loads(bytes(stored[_META]))
+                if meta["format"] != _FORMAT:
+                    raise ValueError(f"its format is {meta['format']}")
+                self._check_same("data", meta["data"], self.data)
+                self._check_same("settings", meta["settings"], self.settings)
+                self.components = [_component(one, stored, number) for number, one in enumerate(meta["components"])]
+        except OtherWork:
+            raise
+        except _DAMAGE as error:
+            raise ValueError(
+                f"{self.path} cannot be continued, it is damaged: {error}. Begin again without --resume."
+            ) from error
+        return list(self.components)
+
+    def add(self, component: Component) -> None:
+        """Keep a component; the file is never without those before it."""
+        self.components.append(component)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = dict[str, Any]()
+        for number, one in enumerate(self.components):
+            arrays |= {f"{number}.support": one.support, f"{number}.loadings": one.loadings}
+            if one.inclusion_probability is not None:
+                arrays[f"{number}.inclusion"] = one.inclusion_probability
+        meta = {
+            "format": _FORMAT, "settings": self.settings, "data": self.data,
+            "components": [_numbers(one) for one in self.components],
+        }  # fmt: skip
+        arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        with written_atomically(self.path) as file:
+            np.savez_compressed(file, **arrays)
+
+    def remove(self) -> None:
+        """Remove the file: the work is finished."""
+        self.path.unlink(missing_ok=True)
+
+    def _check_same(self, what: str, before: dict[str, Any], now: dict[str, Any]) -> None:
+        for name in sorted(set(before) | set(now)):
+            if before.get(name) != now.get(name):
+                shown = f"{name} was {_short(before.get(name))} and is {_short(now.get(name))}"
+                raise OtherWork(
+                    f"{self.path} belongs to other {what}: {shown}. Give what it was, or begin again without --resume."
+                )
+
+
+class OtherWork(ValueError):
+    """What was kept belongs to other data, or to other settings."""
+
+
+def data_of(table: Table, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what tells whether data are the same: shape, type, names and content, not where the files are."""
+    return {
+        "shape": list(table.shape),
+        "dtype": str(table.operator.dtype),
+        "feature names": _digest(table.feature_names),
+        "sample names": _digest(table.sample_names),
+        "content": [[one["bytes"], one["sha256"] or one["stamp"]] for one in inputs],
+    }
+
+
+def settings_of(options: dict[str, Any], reading: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as they are compared; labels of groups by their checksum."""
+    groups = options.get("groups")
+    told = _digest(groups) if isinstance(groups, list | np.ndarray) else groups
+    return options | {"groups": told} | {f"--{name}".replace("_", "-"): str(one) for name, one in reading.items()}
+
+
+def _digest(names: Any) -> str:
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{name}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _numbers(component: Component) -> dict[str, Any]:
+    certificate = component.certificate
+    numbers = {name: _plain_number(getattr(component, name)) for name in _NUMBERS}
+    return numbers | {"certificate": None if certificate is None else certificate.as_json()}
+
+
+def _component(numbers: dict[str, Any], stored: Any, number: int) -> Component:
+    certificate, inclusion = numbers["certificate"], f"{number}.inclusion"
+    return Component(
+        support=stored[f"{number}.support"],
+        loadings=stored[f"{number}.loadings"],
+        inclusion_probability=stored.get(inclusion),
+        certificate=None if certificate is None else Certificate.from_json(certificate),
+        **{name: numbers[name] for name in _NUMBERS},
+    )
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_json(value: dict[str, Any]) -> Any:
+    """Return a value as it comes back from a file, so that the two can be compared."""
+    return json.loads(json.dumps(plain(value)))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
