@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rspca.api import Array, decompose
 from rspca.checks import check_integer, real_array
 from rspca.components import Component, OnComponent, OnStep
-from rspca.linkage import MUCH, NEAR, STRONG, linked_share
+from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
 from rspca.studies import Matched, are_snps, match_snps, matched_scores
 from rspca.tables import Table
@@ -102,6 +102,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
+    linked_share_ : array
+        Share of the SNPs of each component that repeat their neighbor; only for genotypes without `groups`.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
         Components found, samples and features seen, most iterations of stage 1.
 
@@ -328,19 +330,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = getattr(self, "features_", {})
         if self.groups is not None or not isinstance(X, Table) or not {"chromosome", "position"} <= set(known):
             return
-        for number, support in enumerate(self.supports_):
-            share = linked_share(X.operator, support, known)
-            if share > MUCH:
-                warnings.warn(
-                    f"Component {number}: {share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the "
-                    f"next one within {NEAR:,} base pairs, so it shows linkage as much as structure. Limit that with "
-                    "groups=250_000 (at most one SNP in each window of so many base pairs), prune the SNPs, or leave "
-                    "out regions with read(exclude=...).", UserWarning, stacklevel=3,
-                )  # fmt: skip
+        self.linked_share_ = np.array([linked_share(X.operator, support, known) for support in self.supports_])
+        for number, share in enumerate(self.linked_share_):
+            if note := linkage_note(share):
+                warnings.warn(f"Component {number}: {note}", UserWarning, stacklevel=3)
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew."""
-        for name in ("features_", "feature_names_in_"):
+        for name in ("features_", "feature_names_in_", "linked_share_"):
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):

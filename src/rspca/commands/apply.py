@@ -22,7 +22,6 @@ def transform(
 ) -> None:
     """Scores of new samples, as CSV. SNPs of another study are matched by name and allele.
 
-    \b
     rspca transform out/model.npz new.csv -o scores.csv
     rspca transform out other_study.bed --chromosomes all | head
     """
@@ -74,7 +73,6 @@ def report(
 ) -> None:
     """One self-contained HTML page from a saved model.
 
-    \b
     rspca report out/model.npz --label tissue.txt
     rspca report out --data expression.csv --path 5,10,20,50 --compare -o page.html
     """

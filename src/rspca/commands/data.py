@@ -18,7 +18,6 @@ def datasets(
 ) -> None:
     """List public data sets, or fetch one into the cache.
 
-    \b
     rspca datasets
     rspca datasets hapmap3
 
@@ -64,7 +63,6 @@ def demo(
 ) -> None:
     """Compare methods at equal non-zeros on built-in data, and draw a figure.
 
-    \b
     rspca demo --out demo
     """
     from rspca.commands.outputs import check_folder

@@ -41,7 +41,6 @@ def fit(
 ) -> None:
     """Find components; write components.csv, scores.csv, model.npz and report.html.
 
-    \b
     rspca fit expression.csv -k 50 -n 2 -o out
     rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
     rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -124,10 +125,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(BROKEN_PIPE) from None
 
     changed: Any = run
+    changed.__doc__ = _examples_kept(inspect.getdoc(function) or "")
     keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in flat]
     changed.__signature__ = signature.replace(parameters=keyword)
     changed.__annotations__ = {one.name: one.annotation for one in flat}
     return run
+
+
+def _examples_kept(text: str) -> str:
+    """Return a help text whose examples keep their lines: typer joins those of other paragraphs."""
+    return re.sub(r"\n\n(?=rspca )", "\n\n\b\n", text)
 
 
 def _own_options(kind: Any) -> list[inspect.Parameter]:

@@ -37,7 +37,6 @@ def path(
 ) -> None:
     """How many features? Variance for each k, a suggested k, and why.
 
-    \b
     rspca path expression.csv --ks 5,10,20,50
     rspca path expression.csv --ks 5,10,20,50 --certify -o path.csv
     """
@@ -76,7 +75,6 @@ def compare(
 ) -> None:
     """Every method at the same number of non-zeros, beside a proven bound.
 
-    \b
     rspca compare expression.csv -k 100
     rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json
     """
@@ -120,7 +118,6 @@ def certify(
 ) -> None:
     """Prove how far k features are from the best k features.
 
-    \b
     rspca certify expression.csv -k 10 --seconds 60
     rspca certify expression.csv --model out/model.npz --component 2
 
