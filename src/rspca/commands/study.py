@@ -53,7 +53,7 @@ def path(
         found = find_path(table, wanted, certify=certify, seconds=seconds, random_state=seed, on_step=tell, **options)
     if out is not None:
         head = ["k", "variance", "share", "upper", "gap", "features"]
-        rows = ([*one[:5], " ".join(str(table.feature_names[i]) for i in one.support)] for one in found)
+        rows = ([*one[:5], ";".join(str(table.feature_names[i]) for i in one.support)] for one in found)
         write_csv(out, head, rows)
     talking.answer(path_document(found, table), str(found))
 
