@@ -1,11 +1,21 @@
 """The command line as a user runs it, and small files to run it on."""
 
+import contextlib
+import io
 import os
+import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
+import pytest
+
+import rspca
+from rspca import cli
 
 START = [sys.executable, "-c", "from rspca.cli import main; main()"]
 
@@ -21,8 +31,6 @@ def rspca_command(*arguments, cwd=None, program=None, **environment):
 
 def source_folder():
     """Where the package under test is, for processes that start in another folder."""
-    import rspca
-
     return str(Path(rspca.__file__).resolve().parent.parent)
 
 
@@ -43,3 +51,31 @@ def one_line(stderr):
     assert len(lines) == 1, stderr
     assert lines[0].startswith("rspca: ")
     return lines[0]
+
+
+class Outcome(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def call(*arguments, cwd="."):
+    """Run the command in this process, which saves starting another; errors and signals end it as they do there."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["rspca", *map(str, arguments)]),
+        mock.patch.object(warnings, "showwarning"),
+        pytest.raises(SystemExit) as ended,
+    ):
+        cli.main()
+    return Outcome(ended.value.code, out.getvalue(), err.getvalue())
+
+
+def interrupt(*_):
+    """Do what Ctrl-C does."""
+    os.kill(os.getpid(), signal.SIGINT)

@@ -3,14 +3,15 @@
 import os
 import signal
 import subprocess
-import sys
+from unittest import mock
 
 import numpy as np
 import pytest
-from commandline import START, one_line, rspca_command, source_folder, write_table
+from commandline import START, call, interrupt, one_line, rspca_command, source_folder, write_table
 
 import rspca
-from rspca import cli
+from rspca import paths
+from rspca.certificates import stages
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +83,13 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", sorted(MISTAKES))
-def test_a_mistake_is_one_line(folder, name, monkeypatch, capsys):
+def test_a_mistake_is_one_line(folder, name):
     arguments, said = MISTAKES[name]
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["rspca", *arguments])
     before = sorted(os.listdir(folder))
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    printed = capsys.readouterr()
-    assert stopped.value.code == 2, printed.err
-    assert said in one_line(printed.err)
-    assert printed.out == ""
+    result = call(*arguments, cwd=folder)
+    assert result.returncode == 2, result
+    assert said in one_line(result.stderr)
+    assert result.stdout == ""
     assert sorted(os.listdir(folder)) == before
 
 
@@ -105,32 +102,29 @@ def test_a_process_ends_the_same_way(folder):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_refused_before_the_work(folder, tmp_path):
     tmp_path.chmod(0o500)
-    result = rspca_command("fit", folder / "table.csv", "-k", "3", "-o", tmp_path / "out")
+    result = call("fit", folder / "table.csv", "-k", "3", "-o", tmp_path / "out")
     assert "cannot be written to" in one_line(result.stderr)
-
-
-def failing(error):
-    return f"import rspca.paths\ndef path(*a, **b): raise {error}\nrspca.paths.path = path\nfrom rspca.cli import main; main()"
 
 
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        ("MemoryError('8 GB were asked for.')", 2, "not enough memory. 8 GB were asked for. Use fewer features"),
-        ("ImportError('That needs numba:\\n pip install it.')", 2, "That needs numba: pip install it."),
-        ("KeyError('x')", 1, "an error of rspca itself: KeyError('x')"),
+        (MemoryError("8 GB were asked for."), 2, "not enough memory. 8 GB were asked for. Use fewer features"),
+        (ImportError("That needs numba:\n pip install it."), 2, "That needs numba: pip install it."),
+        (KeyError("x"), 1, "an error of rspca itself: KeyError('x')"),
     ],
+    ids=["memory", "extra", "bug"],
 )
 def test_failures_are_one_line_and_debug_shows_where(folder, error, status, said):
-    arguments = ("path", "table.csv", "--ks", "2,3")
-    result = rspca_command(*arguments, cwd=folder, program=failing(error))
-    assert (result.returncode, said in one_line(result.stderr)) == (status, True), result.stderr
-    shown = rspca_command("--debug", *arguments, cwd=folder, program=failing(error))
-    assert "Traceback" in shown.stderr
+    with mock.patch.object(paths, "path", side_effect=error):
+        result = call("path", "table.csv", "--ks", "2,3", cwd=folder)
+        assert (result.returncode, said in one_line(result.stderr)) == (status, True), result.stderr
+        with pytest.raises(type(error)):
+            call("--debug", "path", "table.csv", "--ks", "2,3", cwd=folder)
 
 
 def test_a_warning_is_one_line_without_source(folder, tmp_path):
-    result = rspca_command("fit", "table.csv", "-k", "30", "-o", tmp_path / "out", "--no-report", cwd=folder)
+    result = call("fit", "table.csv", "-k", "30", "-o", tmp_path / "out", "--no-report", cwd=folder)
     assert result.returncode == 0
     assert one_line(result.stderr) == "rspca: warning: k=30 is more than the 12 features of X; using 12."
 
@@ -150,14 +144,8 @@ def test_a_closed_pipe_ends_quietly(tmp_path):
 
 
 def test_an_interrupt_of_a_proof_keeps_what_is_proven(folder):
-    program = """
-import os, signal
-from rspca.certificates import stages
-def interrupted(*a): os.kill(os.getpid(), signal.SIGINT)
-stages.in_memory = interrupted
-from rspca.cli import main; main()
-"""
-    result = rspca_command("certify", "table.csv", "-k", "3", cwd=folder, program=program)
+    with mock.patch.object(stages, "in_memory", interrupt):
+        result = call("certify", "table.csv", "-k", "3", cwd=folder)
     assert result.returncode == 130
     assert result.stdout.startswith("3 features, variance")
     assert "interrupted; the proof ended early" in one_line(result.stderr)
@@ -165,22 +153,14 @@ from rspca.cli import main; main()
 
 def test_an_interrupt_of_a_path_writes_nothing(folder, tmp_path):
     """A proof ends at an interrupt and the path would go on: the command stops all the same."""
-    program = """
-import os, signal
-from rspca.certificates import stages
-def interrupted(*a): os.kill(os.getpid(), signal.SIGINT)
-stages.in_memory = interrupted
-from rspca.cli import main; main()
-"""
-    result = rspca_command(
-        "path", "table.csv", "--ks", "2,3", "--certify", "-o", tmp_path / "p.csv", cwd=folder, program=program
-    )
+    with mock.patch.object(stages, "in_memory", interrupt):
+        result = call("path", "table.csv", "--ks", "2,3", "--certify", "-o", tmp_path / "p.csv", cwd=folder)
     assert (result.returncode, result.stdout) == (130, "")
     assert one_line(result.stderr) == "rspca: interrupted; nothing was written."
     assert os.listdir(tmp_path) == []
 
 
 def test_no_command_shows_the_help():
-    result = rspca_command()
+    result = call()
     assert result.returncode == 2
     assert "Commands:" in result.stdout
