@@ -1,4 +1,4 @@
-"""The report: components, certificates, scores and settings of a fitted model as one HTML file that needs no network."""
+"""The report: components, proofs, scores and settings of a fitted model as one HTML file that needs no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as JSON keeps them short: text that cannot misbehave, numbers with a shared exponent, repeated words as codes."""
+"""Columns as JSON keeps them short: harmless text, numbers with a shared exponent, codes for words that repeat."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def column(values: Any) -> dict[str, Any]:
 
 
 def sample_column(name: str, values: Any, wanted: bool = False) -> dict[str, Any]:
-    """Return a column with how it colors points: by category, by number, or, unless wanted, not at all (identifiers)."""
+    """Return a column with how it colors points: by category, by number, or, for identifiers, not unless wanted."""
     array = np.asarray(values)
     kept = column(array)
     known = {value for value in kept["values"] if value is not None}

@@ -88,7 +88,9 @@ def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
         return None
     known = real_array("scores", scores)
     if known.ndim != 2 or known.shape[1] != model.n_components_ or not len(known):
-        raise ValueError(f"scores has shape {known.shape}; {model.n_components_} column(s) are needed: model.transform(X).")
+        raise ValueError(
+            f"scores has shape {known.shape}; {model.n_components_} column(s) are needed: model.transform(X)."
+        )
     if not np.isfinite(known).all():
         raise ValueError("scores contains NaN or infinite values; scores as transform returns them are needed.")
     return known
@@ -98,12 +100,16 @@ def _check_lengths(about: Mapping[str, Any], scores: Array | None, label: str | 
     """Refuse what is told of samples if there are no scores to tell it of, or if it does not fit them."""
     for name, given in about.items():
         if given is not None and scores is None:
-            raise ValueError(f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X).")
+            raise ValueError(
+                f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X)."
+            )
         each = given.items() if isinstance(given, Mapping) else [(None, given)]
         for key, values in each:
             if given is not None and scores is not None and len(values) != len(scores):
                 which = name if key is None else f"{name}[{key!r}]"
-                raise ValueError(f"{which} has {len(values)} entries for {len(scores)} rows of scores; give one for each.")
+                raise ValueError(
+                    f"{which} has {len(values)} entries for {len(scores)} rows of scores; give one for each."
+                )
     if label is not None:
         check_choice("label", label, about["samples"] or {})
 
@@ -199,7 +205,7 @@ def _path(points: Path) -> dict[str, Any]:
         upper = None if p.upper is None else min(1.0, float(p.upper / p.variance * p.share))
         gap = None if p.gap is None else float(p.gap)
         rows.append({"k": int(p.k), "variance": float(p.variance), "share": float(p.share), "upper": upper, "gap": gap})
-    return {"points": rows, "suggested": int(points.suggested), "why": points.why}
+    return {"points": rows, "suggested": int(points.suggested), "why": points.why.replace(" %", "\N{NO-BREAK SPACE}%")}
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:

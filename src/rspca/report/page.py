@@ -1,4 +1,4 @@
-"""Content to page: one template, one style, one script, and a policy that lets the browser run and load nothing else."""
+"""Content to page: one template, one style, one script, and a policy under which a browser loads nothing else."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@
   const columns = [
     { head: "Feature", value: (row) => names[row.place], falling: false },
     { head: "Loading", value: (row) => Math.abs(row.loading), falling: true },
-    ...(hasChances ? [{ head: "Inclusion probability", value: (row) => row.chance, falling: true }] : []),
+    ...(hasChances ? [{ head: "Probability", value: (row) => row.chance, falling: true }] : []),
     ...extras.map((one) => ({ head: one.name, value: (row) => one.values[row.place], falling: false, extra: one })),
   ];
   const order = { column: 1, falling: true };
@@ -140,6 +140,11 @@
     return found;
   }
 
+  function sized(home, ratio) { // in pixels, so that text has the same size on a phone and on a desk
+    const width = Math.max(300, Math.min(760, Math.round(home.clientWidth - 24)));
+    return { left: 62, right: 14, top: 34, bottom: 50, width, height: 84 + Math.round(ratio * width) };
+  }
+
   function chart(label, size, x, y) { // x, y: { at: value to pixel, ticks, say, label }
     const { left, right, top, bottom, width, height } = size;
     const mid = (a, b) => (a + b) / 2;
@@ -151,18 +156,18 @@
         svg("line", { class: "grid", x1: x.at(value), x2: x.at(value), y1: top, y2: height - bottom }),
         svg("text", { x: x.at(value), y: height - bottom + 18, "text-anchor": "middle" }, x.say(value)))),
       svg("text", { class: "axis", x: mid(left, width - right), y: height - 6, "text-anchor": "middle" }, x.label),
-      svg("text", { class: "axis", x: 0, y: 0, transform: `translate(14 ${mid(top, height - bottom)}) rotate(-90)`, "text-anchor": "middle" }, y.label));
+      svg("text", { class: "axis", x: 4, y: 18 }, y.label));
   }
 
   function drawPath() {
     const points = page.path.points, ks = points.map((one) => one.k);
-    const size = { left: 62, right: 16, top: 16, bottom: 48, width: 720, height: 340 };
+    const size = sized(byId("path-chart"), 0.5);
     const low = Math.log(ks[0]), span = Math.log(ks[ks.length - 1]) - low || 1;
     const top = Math.max(...points.map((one) => one.upper ?? one.share)), base = Math.min(...points.map((one) => one.share));
     const floor = base < 0.5 * top ? 0 : base - 0.1 * (top - base || top);
     const marks = ks.filter((k, i) => i === 0 || i === ks.length - 1 || k === page.path.suggested);
-    const far = ks.filter((k) => marks.every((one) => Math.abs(Math.log(k / one)) > span / 14));
-    far.forEach((k) => { if (marks.every((one) => Math.abs(Math.log(k / one)) > span / 14)) marks.push(k); });
+    const room = (k) => marks.every((one) => Math.abs(Math.log(k / one)) * size.width > 50 * span);
+    ks.forEach((k) => { if (room(k)) marks.push(k); });
     const x = { at: (k) => size.left + ((Math.log(k) - low) / span) * (size.width - size.left - size.right), ticks: marks, say: String, label: "Features k, on a log scale" };
     const y = { at: (share) => size.top + ((top - share) / (top - floor || 1)) * (size.height - size.top - size.bottom), ticks: ticks(floor, top, 5), say: percent, label: "Share of the first component" };
     const found = points.find((one) => one.k === page.path.suggested);
@@ -170,14 +175,15 @@
     const line = (some, value) => some.map((one, i) => `${i ? "L" : "M"}${x.at(one.k).toFixed(1)} ${y.at(value(one)).toFixed(1)}`).join("");
     const bounded = points.filter((one) => one.upper !== null);
     drawn.append(svg("line", { class: "suggested", x1: x.at(found.k), x2: x.at(found.k), y1: size.top, y2: size.height - size.bottom }));
-    if (bounded.length) drawn.append(
-      svg("path", { class: "between", d: `${line(bounded, (one) => one.upper)}${line([...bounded].reverse(), (one) => one.share).replace("M", "L")}Z` }),
-      svg("path", { class: "upper", d: line(bounded, (one) => one.upper) }));
-    drawn.append(svg("path", { class: "line", d: line(points, (one) => one.share) }),
+    const back = line([...bounded].reverse(), (one) => one.share).replace("M", "L");
+    drawn.append(
+      svg("path", { class: "between", d: bounded.length ? `${line(bounded, (one) => one.upper)}${back}Z` : "" }),
+      svg("path", { class: "line", d: line(points, (one) => one.share) }),
+      svg("path", { class: "upper", d: line(bounded, (one) => one.upper) }),
       ...points.map((one) => svg("circle", { class: one === found ? "dot chosen" : "dot", cx: x.at(one.k), cy: y.at(one.share), r: one === found ? 6 : 3.5 })));
     const key = html("p", { class: "key" }, html("span", { class: "swatch found" }), "found");
     if (bounded.length) key.append(html("span", { class: "swatch bound" }), "proven: nothing lies above");
-    byId("path-chart").append(drawn, key);
+    byId("path-chart").replaceChildren(drawn, key);
   }
 
   // ---- scores
@@ -222,7 +228,7 @@
       : { values: components[choice], label: `Component ${Number(choice) + 1} (${percent(page.components[choice].share)})` };
     const [across, up] = [axis(byId("across").value), axis(byId("up").value)];
     const column = byId("color").value === "" ? null : scores.columns[byId("color").value];
-    const size = { left: 66, right: 12, top: 10, bottom: 48, width: 720, height: 500 };
+    const size = sized(byId("scatter"), 0.7);
     const range = (values) => {
       const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
       const pad = 0.04 * (high - low) || 1;
@@ -308,8 +314,8 @@
   byId("sort").append(...columns.map((one, number) => option(number, one.head)));
   byId("sort").addEventListener("change", (event) => { order.column = -1; chooseColumn(Number(event.target.value)); });
   byId("search").addEventListener("input", (event) => { words = event.target.value.trim().toLowerCase(); drawCards(); });
+  document.querySelectorAll(".scripted").forEach((one) => { one.hidden = false; });
   drawCards();
-  if (page.path) drawPath();
   if (page.scores) {
     const choices = () => page.components.map((one, number) => option(number, `Component ${one.number}`));
     byId("across").append(...choices());
@@ -318,9 +324,11 @@
     byId("color").append(option("", "none"), ...page.scores.columns.flatMap((one, number) => one.color === "none" ? [] : [option(number, one.name)]));
     byId("color").value = String(page.scores.label ?? "");
     ["across", "up", "color"].forEach((id) => byId(id).addEventListener("change", drawScores));
-    drawScores();
   }
-  document.querySelectorAll(".scripted").forEach((one) => { one.hidden = false; });
+  const drawCharts = () => { if (page.path) drawPath(); if (page.scores) drawScores(); };
+  drawCharts();
+  let width = innerWidth; // on a phone, scrolling resizes the window in height only
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; drawCharts(); } });
   let closed = [];
   addEventListener("beforeprint", () => { closed = [...document.querySelectorAll("details[data-print]:not([open])")]; closed.forEach((one) => { one.open = true; }); });
   addEventListener("afterprint", () => closed.forEach((one) => { one.open = false; }));

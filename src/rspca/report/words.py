@@ -14,18 +14,18 @@ WEAK = 0.2
 """Gap from which the reader is told that a wide gap is a weak proof, not a bad component."""
 
 
-def percent(share: float) -> str:
-    """Return a share in percent with three digits."""
-    return f"{100.0 * share:.3g} %"
+def percent(share: float, digits: int = 3) -> str:
+    """Return a share in percent with so many digits, and a space that does not break."""
+    return f"{100.0 * share:.{digits}g}\N{NO-BREAK SPACE}%"
 
 
-def percent_up(share: float) -> str:
-    """Return a share in percent with two digits, rounded up, so that "no more than" stays true."""
+def percent_up(share: float, digits: int = 2) -> str:
+    """Return a share in percent, rounded up, so that "no more than" stays true; never finer than 0.001 %."""
     value = 100.0 * share
     if value <= 0.0:
-        return "0 %"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.10g} %"
+        return percent(0.0)
+    decimals = min(digits - 1 - math.floor(math.log10(value)), 3)
+    return f"{math.ceil(value * 10.0**decimals - 1e-9) / 10.0**decimals:.10g}\N{NO-BREAK SPACE}%"
 
 
 def certificate_words(certificate: Certificate, model: Any, number: int) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _is_of(certificate: Certificate, model: Any, number: int) -> bool:
         return True
     loadings = model.components_[number][certificate.support]
     same = np.array_equal(certificate.support, model.supports_[number])
-    return bool(same and abs(float(loadings @ certificate.loadings)) > 1.0 - 1e-6)
+    return bool(same and abs(float(loadings @ certificate.loadings)) > 1.0 - 1e-7)
 
 
 def summary(model: Any) -> str:
@@ -81,17 +81,22 @@ def summary(model: Any) -> str:
     sizes = sorted({len(support) for support in model.supports_})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     one, single = model.n_components_ == 1, sizes[-1] == 1
+    each = " each" if len(sizes) == 1 and not one else ""
     what = f"{model.n_components_} component{'' if one else 's'} of {count} feature{'' if single else 's'}"
     data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
     share = percent(float(np.sum(model.explained_variance_ratio_)))
-    return f"{what}{'' if one else ' each' if len(sizes) == 1 else ''} {'has' if one else 'have'} {share} of the variance of {data}."
+    return f"{what}{each} {'has' if one else 'have'} {share} of the variance of {data}."
 
 
 def preparation(model: Any) -> str:
     """Return what was done to the data before the fit."""
     if not model.n_samples_:
         return "A covariance or Gram matrix, taken as given."
-    scaled = {False: "not scaled", True: "scaled to unit variance", "patterson": "scaled by allele frequency (Patterson)"}
+    scaled = {
+        False: "not scaled",
+        True: "scaled to unit variance",
+        "patterson": "scaled by allele frequency (Patterson)",
+    }
     return f"Columns {'centered' if model.center else 'not centered'}, {scaled[model.scale]}."
 
 
