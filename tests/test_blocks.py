@@ -99,6 +99,24 @@ def test_columns_that_were_read_are_kept_for_the_next_question():
     assert op.passes == before + 1.0
 
 
+def test_an_array_of_columns_that_is_changed_afterwards_changes_nothing():
+    op = BlockOperator(Watched(data()), "64MB")
+    support = np.array([3, 7, 11])
+    op.columns(support)
+    support[1] = 12  # as exchanges of features do, in place
+    np.testing.assert_array_equal(op.columns(support), data()[:, [3, 12, 11]])
+
+
+def test_features_are_exchanged_on_streamed_data_as_on_data_in_memory():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.8, (9000, 40)).astype(float)
+    X[:, [3, 9, 15]] += rng.poisson(5, (9000, 1))  # so few columns, so many rows: columns are kept, X is not
+    found = rspca.decompose(rspca.as_operator(X, max_memory="1MB"), 1, k=3, random_state=0).components[0]
+    assert found.support.tolist() == [3, 9, 15]
+    scores = (X - X.mean(axis=0))[:, found.support] @ found.loadings
+    assert found.variance == pytest.approx(scores @ scores)
+
+
 def test_a_file_cut_off_under_way_is_reported(tmp_path):
     np.save(tmp_path / "x.npy", data(dtype=np.float64))
     op = rspca.as_operator(np.load(tmp_path / "x.npy", mmap_mode="r"), max_memory="1MB")

@@ -23,6 +23,7 @@ _HOMES = {
     "path": "rspca.paths",
     "load": "rspca.models",
     "read": "rspca.tables",
+    "spca": "rspca.singlecell",
     "Table": "rspca.tables",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",

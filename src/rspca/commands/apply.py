@@ -76,7 +76,7 @@ def report(
     rspca report out/model.npz --label tissue.txt
     rspca report out --data expression.csv --path 5,10,20,50 --compare -o page.html
     """
-    from rspca.commands.inputs import labels_of, loaded, opened
+    from rspca.commands.inputs import documents_of, labels_of, loaded, opened
     from rspca.commands.outputs import check_file, read_scores
     from rspca.commands.page import write_page
     from rspca.commands.progress import rows_done, shown
@@ -93,9 +93,13 @@ def report(
     prepared: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale}
     if data:
         ks = [] if path is None else whole_numbers("--path", path)
-        with shown(talking, len(set(ks)), rows_done, what="k") as tell, opened(data, reading, tell) as table:
+        with (
+            shown(talking, len(set(ks)), rows_done, what="k") as tell,
+            opened(data, reading, tell, label=label) as table,
+        ):
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples
+            content["documents"] = documents_of(data, table)
             content["title"] = ", ".join(one.name for one in data)
             if ks:
                 content["path_points"] = find_path(

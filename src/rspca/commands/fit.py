@@ -74,7 +74,7 @@ def _run(
 ) -> None:  # fmt: skip
     """Fit, and write what was found."""
     from rspca.commands import results
-    from rspca.commands.inputs import are_documents, groups_of, labels_of, opened
+    from rspca.commands.inputs import documents_of, groups_of, labels_of, opened
     from rspca.commands.outputs import write_components, write_scores
     from rspca.commands.page import write_page
     from rspca.commands.partial import Partial, data_of, settings_of
@@ -83,7 +83,7 @@ def _run(
     from rspca.estimator import SparsePCA
     from rspca.methods import FOUND_TOGETHER
 
-    with shown(talking, options["n_components"]) as tell, opened(data, reading, tell) as table:
+    with shown(talking, options["n_components"]) as tell, opened(data, reading, tell, label=label) as table:
         options["groups"] = groups_of(groups, table)
         label, samples = labels_of(label, table.sample_names, table.samples)
         inputs = described(data)
@@ -101,6 +101,7 @@ def _run(
             message = f"{kept}: the same command with --resume goes on." if found else "no component was found yet."
             raise Interrupted(message) from None
         scores = model.transform(table)
+        documents = documents_of(data, table)
     out.mkdir(parents=True, exist_ok=True)
     origin = provenance(inputs, seed=options["random_state"])
     model.save(out / "model.npz")
@@ -110,11 +111,11 @@ def _run(
     if report:
         write_page(
             out / "report.html", model, scores=scores, sample_names=table.sample_names, samples=samples, label=label,
-            provenance=origin, title=", ".join(one.name for one in data),
+            provenance=origin, documents=documents, title=", ".join(one.name for one in data),
         )  # fmt: skip
         written.append("report.html")
     partial.remove()
-    for line in results.model_lines(model, table, scores, documents=are_documents(data)):
+    for line in results.model_lines(model, table, scores, documents=documents is not None):
         talking.say(line)
     talking.say(f"written to {out}: {', '.join(written)}")
     if talking.json:

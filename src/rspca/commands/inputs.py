@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.tables import Table
 
+_WITH_LABELS = (".csv", ".tsv", ".parquet")
+"""Files whose reader takes the names of columns that describe samples."""
+_BEGINNING = 20
+"""Lines of a document that are read to show how it begins."""
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 
 
@@ -36,13 +40,20 @@ class Reading:
     ] = None
     layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
     mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="The file has features in rows, samples in columns.")
+    ] = False
     delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
-    max_memory: Annotated[str | None, typer.Option(help="Stream the file within so much memory, as 500MB.")] = None
+    stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
+    min_documents: Annotated[int | None, typer.Option(min=1, help="Documents: least number that have a word.")] = None
+    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream the file within so much memory, as 500MB.")] = (
+        None
+    )
     scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
-        options = {name: value for name, value in vars(self).items() if value is not None and name != "scheduler"}
+        options = {name: one for name, one in vars(self).items() if one not in (None, False) and name != "scheduler"}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
         if self.delimiter is not None:
@@ -51,31 +62,48 @@ class Reading:
 
 
 @contextmanager
-def opened(data: list[Path], reading: Reading, on_step: OnStep | None = None) -> Iterator[Table]:
-    """Give the table that the files hold."""
+def opened(
+    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None
+) -> Iterator[Table]:
+    """Give the table that the files hold; a label that is no file is a column of theirs and no feature."""
     from rspca.tables import read
 
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
     if reading.scheduler is not None and not genotypes:
         raise ValueError("--scheduler is for .bed files, which workers open themselves.")
     more: dict[str, Any] = {"on_step": on_step} if genotypes else {}
+    if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
+        more["labels"] = [label]
     with ExitStack() as stack:
         if reading.scheduler is not None:
             more["client"] = _client(reading.scheduler, stack)
-        try:
-            table = read(data if len(data) > 1 else data[0], **reading.given(), **more)
-        except TypeError as error:
-            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-            if unknown is None:
-                raise
-            option = unknown[1].replace("_", "-")
-            raise ValueError(f"--{option} is not an option of {data[0].name}: leave it out.") from error
-        yield table
+        yield read(data if len(data) > 1 else data[0], **reading.given(), **more)
 
 
-def are_documents(data: list[Path]) -> bool:
-    """Tell whether the samples are documents: a folder, or a file of text."""
-    return len(data) == 1 and (data[0].is_dir() or data[0].suffix.lower() in (".txt", ".jsonl"))
+class Documents(Sequence[str]):
+    """The documents themselves, each read when it is asked for."""
+
+    def __init__(self, path: Path, names: Any) -> None:
+        self.path, self.names = path, names
+        self.lines = None if path.is_dir() else _lines(path)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.names)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the beginning of one."""
+        from rspca.formats.files import lines
+
+        if self.lines is not None:
+            return self.lines[index]
+        return " ".join(itertools.islice(lines(self.path / str(self.names[index])), _BEGINNING))
+
+
+def documents_of(data: list[Path], table: Table) -> Documents | None:
+    """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
+    text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
+    return Documents(data[0], table.sample_names) if text and len(data) == 1 else None
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
@@ -129,6 +157,10 @@ def _labels(path: Path, names: list[str]) -> list[str]:
     if not found:
         raise ValueError(f"{path} names none of the samples (the first is {names[0]}); its last column is the label.")
     return [found.get(name, "") for name in names]
+
+
+def _kind(path: Path) -> str:
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def _words(line: str) -> list[str]:

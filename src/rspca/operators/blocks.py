@@ -47,7 +47,8 @@ class BlockOperator(OperatorMixin):
         self._reading = _reader(source)
         stored = np.dtype(source.dtype)
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
-        self._bytes_each = max(stored.itemsize, self._dtype.itemsize) * int(source.shape[1])
+        width = source.width if isinstance(source, SomeColumns) else int(source.shape[1])
+        self._bytes_each = max(stored.itemsize, self._dtype.itemsize) * width
         self._meter = Meter()
         self._kept: _Columns | None = None
 
@@ -123,7 +124,7 @@ class BlockOperator(OperatorMixin):
             block = rows[:, support]
             out[part] = block.toarray() if scipy.sparse.issparse(block) else block
         if out.nbytes <= self.max_memory:
-            self._kept = _Columns(support, out)
+            self._kept = _Columns(support.copy(), out)  # callers exchange features in place
             return out.copy()
         return out
 
@@ -159,6 +160,20 @@ class BlockOperator(OperatorMixin):
             sums += a
             squares += b
         return sums, squares
+
+
+class SomeColumns:
+    """Some columns of rows that come in slices, picked from each block after it is read."""
+
+    def __init__(self, source: Any, columns: Array) -> None:
+        self.source, self.picked = source, np.asarray(columns, dtype=np.intp)
+        self.shape = (int(source.shape[0]), len(self.picked))
+        self.dtype = np.dtype(source.dtype)
+        self.width = int(source.shape[1])
+        """Columns that are read."""
+
+    def __getitem__(self, part: slice) -> Any:
+        return self.source[part][:, self.picked]
 
 
 class _Columns(NamedTuple):
