@@ -99,7 +99,7 @@ def report(
         ):
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples
-            content["documents"] = documents_of(data, table)
+            content["documents"] = documents_of(data, table, reading)
             content["title"] = ", ".join(one.name for one in data)
             if ks:
                 content["path_points"] = find_path(

@@ -101,7 +101,7 @@ def _run(
             message = f"{kept}: the same command with --resume goes on." if found else "no component was found yet."
             raise Interrupted(message) from None
         scores = model.transform(table)
-        documents = documents_of(data, table)
+        documents = documents_of(data, table, reading)
     out.mkdir(parents=True, exist_ok=True)
     origin = provenance(inputs, seed=options["random_state"])
     model.save(out / "model.npz")

@@ -40,15 +40,16 @@ class Reading:
     ] = None
     layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
     mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
-    transpose: Annotated[
-        bool, typer.Option("--transpose", help="The file has features in rows, samples in columns.")
-    ] = False
+    transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
     delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
+    pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
     stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
+    empty: Annotated[
+        str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
+    ] = None
     min_documents: Annotated[int | None, typer.Option(min=1, help="Documents: least number that have a word.")] = None
-    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream the file within so much memory, as 500MB.")] = (
-        None
-    )
+    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
     scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
 
     def given(self) -> dict[str, Any]:
@@ -83,9 +84,14 @@ def opened(
 class Documents(Sequence[str]):
     """The documents themselves, each read when it is asked for."""
 
-    def __init__(self, path: Path, names: Any) -> None:
-        self.path, self.names = path, names
-        self.lines = None if path.is_dir() else _lines(path)
+    def __init__(self, path: Path, names: Any, encoding: str) -> None:
+        self.path, self.names, self.encoding = path, names, encoding
+        self.lines = None if path.is_dir() else self._all_lines()
+
+    def _all_lines(self) -> list[str]:
+        from rspca.formats.files import lines
+
+        return list(lines(self.path, self.encoding))
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -95,15 +101,16 @@ class Documents(Sequence[str]):
         """Return the beginning of one."""
         from rspca.formats.files import lines
 
+        name = str(self.names[index])
         if self.lines is not None:
-            return self.lines[index]
-        return " ".join(itertools.islice(lines(self.path / str(self.names[index])), _BEGINNING))
+            return self.lines[int(name.removeprefix("line ")) - 1]
+        return " ".join(itertools.islice(lines(self.path / name, self.encoding), _BEGINNING))
 
 
-def documents_of(data: list[Path], table: Table) -> Documents | None:
+def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
     """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
     text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
-    return Documents(data[0], table.sample_names) if text and len(data) == 1 else None
+    return Documents(data[0], table.sample_names, reading.encoding or "utf-8") if text else None
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:

@@ -43,15 +43,20 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
 def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool) -> Iterator[str]:
     """Yield a line for each component; for documents its words, and the documents that score highest."""
     for j in range(model.n_components_):
-        features = [str(table.feature_names[one.name]) for one in ranked(model, j)]
-        shown = SHOWN_WORDS if documents else SHOWN_FEATURES
-        names = ", ".join(features[:shown]) + (", ..." if len(features) > shown else "")
+        names = _in_words(ranked(model, j), table.feature_names, SHOWN_WORDS if documents else SHOWN_FEATURES)
         proof = f"; {model.certificates_[j]}" if hasattr(model, "certificates_") else ""
         number = "topic" if documents else "component"
         yield f"{number} {j + 1}: {100 * model.explained_variance_ratio_[j]:.3g} % of the variance; {names}{proof}"
         if documents:
             best = np.argsort(-scores[:, j], kind="stable")[:SHOWN_DOCUMENTS]
             yield "    highest: " + ", ".join(f"{table.sample_names[i]} ({scores[i, j]:.3g})" for i in best)
+
+
+def _in_words(features: list[Any], names: Any, most: int) -> str:
+    """Return the largest features: those with positive loadings, against those with negative ones."""
+    shown = features[:most]
+    sides = [", ".join(str(names[one.name]) for one in shown if (one.loading > 0) is up) for up in (True, False)]
+    return " against ".join(side for side in sides if side) + (", ..." if len(features) > most else "")
 
 
 def certificate_document(certificate: Any, table: Table) -> dict[str, Any]:
