@@ -6,6 +6,8 @@ import hashlib
 import json
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 import rspca
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
-from rspca.commands.shared import plain
+from rspca.commands.shared import Interrupted, plain
 from rspca.components import Component
 from rspca.tables import Table
 
@@ -70,8 +72,16 @@ class Partial:
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)
 
-    def remove(self) -> None:
-        """Remove the file: the work is finished."""
+    @contextmanager
+    def kept(self, wanted: int) -> Iterator[None]:
+        """Remove the file when the block ends well; where the user interrupts it, say what the file has."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            kept = f"{len(self.components)} of {wanted} component(s) are kept in {self.path}"
+            there = self.components and self.path.exists()
+            message = f"{kept}: the same command with --resume goes on." if there else "no component was found yet."
+            raise Interrupted(message) from None
         self.path.unlink(missing_ok=True)
 
     def _check_same(self, what: str, before: dict[str, Any], now: dict[str, Any]) -> None:

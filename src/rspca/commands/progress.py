@@ -85,7 +85,7 @@ def _words(step: Step, total: int, what: str) -> str:
     if step.stage == "compile":
         return "compiling kernels, once on this machine"
     parts = [f"component {step.component + 1} of {total}"] if what == "component" and total > 1 else []
-    parts.append(step.stage)
+    parts.append("found" if step.stage == "component" else step.stage)
     if step.variance > 0.0:
         parts.append(f"variance {step.variance:.6g}")
         if step.upper is not None and step.upper < float("inf"):
