@@ -67,6 +67,7 @@ MISTAKES = {
     "large k": (["compare", "table.csv", "-k", "13"], "k=13"),
     "unknown method of several": (["compare", "table.csv", "-k", "3", "--methods", "magic"], "method='magic'"),
     "nothing to certify": (["certify", "table.csv"], "-k is needed"),
+    "preparing twice": (["certify", "table.csv", "--model", "fitted", "--scale", "yes"], "leave --scale"),
     "no such component": (["certify", "table.csv", "--model", "fitted", "--component", "3"], "has 2 component(s)"),
     "no model": (["transform", "none", "table.csv"], "none does not exist; give the model.npz"),
     "folder without a model": (["transform", "empty", "table.csv"], "model.npz does not exist"),

@@ -62,8 +62,9 @@ class Partial:
         arrays = dict[str, Any]()
         for number, one in enumerate(self.components):
             arrays |= {f"{number}.support": one.support, f"{number}.loadings": one.loadings}
-            if one.inclusion_probability is not None:
-                arrays[f"{number}.inclusion"] = one.inclusion_probability
+            if one.inclusion_probability is not None:  # nearly all of them are zero
+                used = np.flatnonzero(one.inclusion_probability)
+                arrays |= {f"{number}.included": used, f"{number}.inclusion": one.inclusion_probability[used]}
         meta = {
             "format": _FORMAT, "settings": self.settings, "data": self.data,
             "components": [_numbers(one) for one in self.components],
@@ -129,11 +130,14 @@ def _numbers(component: Component) -> dict[str, Any]:
 
 
 def _component(numbers: dict[str, Any], stored: Any, number: int) -> Component:
-    certificate, inclusion = numbers["certificate"], f"{number}.inclusion"
+    certificate, inclusion = numbers["certificate"], None
+    if f"{number}.inclusion" in stored:
+        inclusion = np.zeros(numbers["n_features"], dtype=stored[f"{number}.inclusion"].dtype)
+        inclusion[stored[f"{number}.included"]] = stored[f"{number}.inclusion"]
     return Component(
         support=stored[f"{number}.support"],
         loadings=stored[f"{number}.loadings"],
-        inclusion_probability=stored.get(inclusion),
+        inclusion_probability=inclusion,
         certificate=None if certificate is None else Certificate.from_json(certificate),
         **{name: numbers[name] for name in _NUMBERS},
     )
