@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated, blocks
 from rspca.operators.blocks import BlockOperator
+from rspca.operators.rows import SomeColumns, StoredRows
 from rspca.operators.wrappers import LowRank
 
 M, N = 11, 8
@@ -200,6 +201,16 @@ def streamed_file(tmp_path):
     return in_small_blocks(X), np.array(X)
 
 
+def stored_rows(tmp_path):
+    X = sp.csr_array(counts(np.int16))
+    return in_small_blocks(StoredRows(X.data, X.indices, X.indptr, X.shape[1])), as_dense(X)
+
+
+def some_columns(tmp_path):
+    picked = np.arange(floats().shape[1])[::-1]
+    return in_small_blocks(SomeColumns(floats(), picked)), floats()[:, picked]
+
+
 def hdf5(tmp_path):
     h5py = pytest.importorskip("h5py", reason="HDF5 needs h5py, which the extra anndata brings")
     X = counts(np.int16)
@@ -294,6 +305,8 @@ OPERATORS |= {
     "streamed int8": streamed(lambda tmp_path: counts(np.int8)),
     "streamed sparse": streamed(lambda tmp_path: sp.csr_array(counts(np.int16))),
     "streamed file": streamed_file,
+    "stored sparse rows": stored_rows,
+    "some columns": some_columns,
     "hdf5": hdf5,
     "backed anndata": backed_anndata,
     "dask without a cluster": dask_without_a_cluster,

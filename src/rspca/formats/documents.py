@@ -34,7 +34,7 @@ def read_documents(
     path : path
         A folder, searched with all below it, or a file of lines, plain or gzipped.
     pattern : str
-        Which files of a folder are documents; "*" takes all but hidden ones. A gzipped file matches without ``.gz``.
+        Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
     stop_words, min_length, max_length, min_documents, idf, empty, encoding
         As in :func:`rspca.text.term_matrix`.
     """
@@ -47,7 +47,7 @@ def read_documents(
         min_documents=min_documents, empty=empty, encoding=encoding,
     )  # fmt: skip
     having = np.bincount(counts.indices, minlength=counts.shape[1])
-    return Named(tf_idf(counts, idf=idf), words, names, {"documents": having}, _folders(path, names))
+    return Named(tf_idf(counts, idf=idf, documents=names), words, names, {"documents": having}, _folders(path, names))
 
 
 def _folders(path: Path, names: tuple[str, ...]) -> dict[str, Array]:

@@ -173,6 +173,9 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             with archive.open(member) as file:
                 shape, dtype = _npy_header(file)
                 there = member.file_size - file.tell()
+            if dtype.hasobject:
+                name = member.filename.removesuffix(".npy")
+                raise ValueError(f"{name} holds Python objects, which are not unpickled; save {name}.astype(str)")
             if math.prod(shape) * dtype.itemsize > there:
                 raise ValueError(f"{member.filename} announces {shape} of {dtype}, and {there} bytes are there")
             shapes[member.filename.removesuffix(".npy")] = shape
