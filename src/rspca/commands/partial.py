@@ -57,21 +57,22 @@ class Partial:
 
     def add(self, component: Component) -> None:
         """Keep a component; the file is never without those before it."""
-        self.components.append(component)
+        found = [*self.components, component]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         arrays = dict[str, Any]()
-        for number, one in enumerate(self.components):
+        for number, one in enumerate(found):
             arrays |= {f"{number}.support": one.support, f"{number}.loadings": one.loadings}
             if one.inclusion_probability is not None:  # nearly all of them are zero
                 used = np.flatnonzero(one.inclusion_probability)
                 arrays |= {f"{number}.included": used, f"{number}.inclusion": one.inclusion_probability[used]}
         meta = {
             "format": _FORMAT, "settings": self.settings, "data": self.data,
-            "components": [_numbers(one) for one in self.components],
+            "components": [_numbers(one) for one in found],
         }  # fmt: skip
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)
+        self.components = found
 
     @contextmanager
     def kept(self, wanted: int) -> Iterator[None]:
