@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
 from rspca.checks import check_integer, real_array
-from rspca.components import OnStep
+from rspca.components import Component, OnComponent, OnStep
 from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
 from rspca.studies import Matched, are_snps, match_snps, matched_scores
@@ -161,8 +162,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None, **unsupported: Any) -> Self:
-        """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`."""
+    def fit(
+        self, X: Any, y: Any = None, *, on_step: OnStep | None = None, on_component: OnComponent | None = None,
+        earlier: Sequence[Component] = (), **unsupported: Any,
+    ) -> Self:  # fmt: skip
+        """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`.
+
+        `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
+        """
         if unsupported:
             raise TypeError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
@@ -172,7 +179,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_features = X.shape[1]
         options = self.get_params(deep=False)
         options["k"] = _at_most(self.k, n_features)
-        found = decompose(X, **options, on_step=on_step)
+        found = decompose(X, **options, on_step=on_step, on_component=on_component, earlier=earlier)
         dtype = getattr(as_operator(X) if isinstance(X, Table) else X, "dtype", np.dtype(float))
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
