@@ -39,14 +39,14 @@ def run_doctests(test):
 
 @pytest.mark.parametrize("name", module_names())
 def test_the_examples_of_a_module_run(name):
-    if name == "rspca.plotting":
+    if name in ("rspca.plotting", "rspca.displays"):
         pytest.importorskip("matplotlib")
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
         run_doctests(test)
 
 
 def callables():
-    modules = ("datasets", "formats", "text")
+    modules = ("datasets", "formats", "plotting", "text")
     for name in [*rspca.__all__, *(f"{m}.{name}" for m in modules for name in getattr(rspca, m).__all__)]:
         value = rspca
         for part in name.split("."):
