@@ -204,16 +204,17 @@ class PathDisplay:
         """Draw on these Axes, or on new ones."""
         ax = new_axes(ax)
         ks, shares = [p.k for p in self.path], [p.share for p in self.path]
-        bounds = [(p.k, p.share * (1.0 + p.gap)) for p in self.path if p.gap is not None]
-        self.bound_ = None
-        if bounds:
-            (self.bound_,) = ax.plot(*zip(*bounds, strict=True), "--", color=COLORS[1], label="proven bound")
         style = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "found"}
         (self.line_,) = ax.plot(ks, shares, **(style | kwargs))
+        bounds = [(p.k, p.share * (1.0 + p.gap)) for p in self.path if p.gap is not None]
+        self.bound_ = None
+        if bounds:  # dashes on top, so that both are seen where they meet
+            (self.bound_,) = ax.plot(*zip(*bounds, strict=True), "--", color=COLORS[1], label="proven bound")
         suggested = f"suggested k = {self.path.suggested}"
         self.suggestion_ = ax.axvline(self.path.suggested, color="0.4", linestyle=":", label=suggested)
         ax.set_xscale("log")
-        ax.set(xlabel="features k", ylabel="share of the first principal component")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set(xlabel="features k", ylabel="share of the first principal component", ylim=(0.0, 1.05))
         ax.grid(alpha=0.3)
         ax.legend(frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
