@@ -42,8 +42,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 1e6,  # how long the machine that built the pages took says nothing
 }
-# Pages of the index that not every checkout has are named by patterns there.
-suppress_warnings = ["toc.empty_glob", "config.cache"]
+suppress_warnings = [
+    "config.cache",  # the gallery's settings hold a class, which Sphinx cannot keep
+    "ref.python",  # "array of shape (m, n)" is no reference to one of the attributes named shape
+]
 
 html_theme = "furo"
 html_title = f"rspca {release}"

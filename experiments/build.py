@@ -67,8 +67,18 @@ def table(rows: Iterable[Row], columns: dict[str, str], digits: int = 4, **other
     return "\n".join(lines)
 
 
+README = ROOT / "README.md"
+BEGIN, END = "<!-- hapmap3: written by experiments/build.py -->", "<!-- /hapmap3 -->"
+
+
 def target(name: str) -> Path:
     return ROOT / "docs" / f"{name}.md"
+
+
+def readme() -> str:
+    """Return the README with its story as the results make it."""
+    before, rest = README.read_text().split(BEGIN)
+    return f"{before}{BEGIN}\n{page('hapmap3_readme').strip()}\n{END}{rest.split(END)[1]}"
 
 
 def page(name: str) -> str:
@@ -84,7 +94,7 @@ def page(name: str) -> str:
     }  # fmt: skip
     environment.filters |= {"d4": lambda x: f"{x:.4f}", "d3": lambda x: f"{x:.3f}", "d2": lambda x: f"{x:.2f}",
                             "d1": lambda x: f"{x:.1f}", "percent": lambda x: f"{100 * x:.1f} %",
-                            "commas": lambda x: f"{x:,}"}  # fmt: skip
+                            "commas": lambda x: f"{x:,}", "whole": lambda x: f"{100 * x:.0f} %"}  # fmt: skip
     text = environment.from_string((ROOT / "experiments" / f"{name}.md.j2").read_text()).render(
         **{table: Rows(load(table)) for table in TABLES}, facts={fact: load_facts(fact) for fact in FACTS}
     )
@@ -99,6 +109,7 @@ def write(name: str) -> None:
 def main() -> None:
     for name in PAGES:
         write(name)
+    README.write_text(readme())
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python experiments/hapmap3.py
 
-Writes results/hapmap3.csv, results/hapmap3.json, docs/figures/hapmap3.png and docs/hapmap3.md. Components and
-classifier are fitted on four fifths of the people and judged on the rest, five times. Numbers of SNPs, variance,
-clusters, certificates and the figure are those of all people.
+Writes results/hapmap3.csv, results/hapmap3.json, docs/figures/hapmap3.png, docs/hapmap3.md and its legend
+in the README. Components and classifier are fitted on four fifths of the people and judged on the rest, five times.
+Numbers of SNPs, variance, clusters, certificates and the figure are those of all people.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from build import write
+from build import README, readme, write
 from common import Row, data, load, needed, plt, save, save_facts, save_figure, say, show
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score, silhouette_score
 from sklearn.mixture import GaussianMixture
@@ -29,6 +29,10 @@ WINDOW = 5_000_000
 NEIGHBORS = 10
 DRAWS = 3
 SECONDS = 60.0
+REGIONS = {
+    "ASW": "Africa", "LWK": "Africa", "MKK": "Africa", "YRI": "Africa", "CEU": "Europe", "TSI": "Europe",
+    "CHB": "East Asia", "CHD": "East Asia", "JPT": "East Asia", "GIH": "India", "MEX": "Mexico",
+}  # fmt: skip
 SPARSE = {f"k = {k}": {"k": k} for k in KS}
 WINDOWS = {f"k = {k}, one SNP in 5 Mb": {"k": k, "groups": WINDOW} for k in KS}
 LARGEST = {f"k = {k}, largest loadings": {"k": k, "method": "maxcomp"} for k in KS}
@@ -55,9 +59,12 @@ def used(model: rspca.SparsePCA, count: int) -> Any:
 
 
 def judged(train: Any, train_labels: Any, test: Any, test_labels: Any) -> list[float]:
-    """Return the share of people whose neighbors tell their population, one of 11 or of 10; each counts the same."""
+    """Return the share of people whose neighbors tell their population, of 11 and of 10, and their region, of 5.
+
+    Each population counts the same.
+    """
     found = []
-    for join in (lambda labels: labels, merged):
+    for join in (np.asarray, merged, region):
         nearest = KNeighborsClassifier(NEIGHBORS).fit(train, join(train_labels))
         found.append(float(balanced_accuracy_score(join(test_labels), nearest.predict(test))))
     return found
@@ -66,6 +73,11 @@ def judged(train: Any, train_labels: Any, test: Any, test_labels: Any) -> list[f
 def merged(labels: Any) -> Any:
     """Return the populations with the two samples of Han Chinese, of Beijing and of Denver, as one."""
     return np.where(np.isin(labels, ("CHB", "CHD")), "CHB+CHD", labels)
+
+
+def region(labels: Any) -> Any:
+    """Return where people or most of their ancestors came from: Africa, Europe, East Asia, India, or Mexico."""
+    return np.array([REGIONS[label] for label in labels])
 
 
 def on_columns(chosen: Any, count: int, inside: rspca.Table, outside: rspca.Table) -> tuple[Any, Any]:
@@ -124,22 +136,25 @@ def main() -> None:
             sizes[name, count] = len(used(model, count))
             rows.append({
                 "data": name, "components": count, "SNPs": sizes[name, count],
-                "variance": float(np.sum(spans)) / dense[count], "accuracy": accuracy[name, count][0],
-                "accuracy_10": accuracy[name, count][1], "silhouette": float(silhouette_score(part, labels)),
-                "rand": clusters(part, labels),
+                "variance": float(np.sum(spans)) / dense[count], **told(accuracy[name, count]),
+                "silhouette": float(silhouette_score(part, labels)), "rand": clusters(part, labels),
             })  # fmt: skip
     for name, count in accuracy:
         if (name, count) not in sizes:
-            eleven, ten = accuracy[name, count]
             size = sizes[name.rpartition(",")[0], count]
             rows.append({
-                "data": name, "components": count, "SNPs": size, "variance": np.nan, "accuracy": eleven,
-                "accuracy_10": ten, "silhouette": np.nan, "rand": np.nan,
+                "data": name, "components": count, "SNPs": size, "variance": np.nan, **told(accuracy[name, count]),
+                "silhouette": np.nan, "rand": np.nan,
             })  # fmt: skip
     show(save("hapmap3", rows))
     save_facts("hapmap3", people=everybody.shape[0], SNPs=everybody.shape[1], proofs=proofs(everybody))
     draw(scores, labels, {row["data"]: row for row in load("hapmap3") if row["components"] == 2})
     write("hapmap3")
+    README.write_text(readme())
+
+
+def told(accuracies: list[float]) -> Row:
+    return dict(zip(("accuracy_11", "accuracy_10", "regions"), accuracies, strict=True))
 
 
 def proofs(everybody: rspca.Table) -> list[Row]:
