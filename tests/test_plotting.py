@@ -130,9 +130,11 @@ def test_scores_without_labels_have_no_legend(model, wine):
         (lambda m, X: plotting.plot_scores(m, X, components=(0,)), "must name two"),
         (lambda m, X: plotting.plot_loadings(m, component=2), "component=2"),
         (lambda m, X: plotting.PathDisplay(path=()), "path is empty"),
+        (lambda m, X: plotting.plot_comparison(rspca.compare(X, 4, methods=["pca"])), "no sparse method"),
     ],
-    ids=["no data", "one component", "labels", "many labels", "no such component", "one axis", "loadings", "path"],
-)
+    ids=["no data", "one component", "labels", "many labels", "no such component", "one axis", "loadings", "path",
+         "comparison"],
+)  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_in_one_line(call, message, model, wine):
     with pytest.raises(ValueError, match=message) as error:
         call(model, wine.data)

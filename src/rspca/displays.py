@@ -248,6 +248,8 @@ class ComparisonDisplay:
     """
 
     def __init__(self, *, comparison: Comparison) -> None:
+        if all(row.method == "pca" for row in comparison):
+            raise ValueError("The comparison has no sparse method to draw; give rspca.compare some.")
         self.comparison = comparison
 
     @classmethod
@@ -263,9 +265,9 @@ class ComparisonDisplay:
         self.bars_ = {}
         for offset, loadings, color in ((-0.2, "naive", COLORS[4]), (0.2, "svd", COLORS[0])):
             share = {row.method: row.share for row in sparse if row.normalization == loadings}
-            places = [methods.index(name) + offset for name in share]
+            bars = [(place + offset, share[name]) for place, name in enumerate(methods) if name in share]
             style = {"width": 0.4, "color": color, "label": loadings}
-            self.bars_[loadings] = ax.bar(places, list(share.values()), **(style | kwargs))
+            self.bars_[loadings] = ax.bar(*zip(*bars, strict=True), **(style | kwargs))
         bound = next((row.share / row.of_bound for row in sparse if row.of_bound), None)
         self.bound_ = bound and ax.axhline(bound, color=COLORS[1], linestyle="--", label="proven bound")
         ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
