@@ -20,7 +20,13 @@ rspca.formats.write_plink(Path(folder.name) / "study.bed", X)
 
 table = rspca.read(Path(folder.name) / "study.bed", min_frequency=0.05)
 model = rspca.SparsePCA(3, k=40, scale="patterson", groups=20_000, random_state=0).fit(table)
-plot_scores(model, table, labels=[f"population {i}" for i in population])
+names = [f"population {i}" for i in population]
+plot_scores(model, table, labels=names)
+
+# %%
+# Two of them lie close together in this plane. The third component tells them apart.
+
+plot_scores(model, table, labels=names, components=(1, 2))
 
 # %%
 # The three components use this many of the SNPs:

@@ -75,6 +75,7 @@ class LoadingsDisplay:
         ax.axvline(0.0, color="0.3", linewidth=0.8)
         ax.set(xlabel="loading", title=self.title)
         ax.grid(axis="x", alpha=0.3)
+        ax.set_axisbelow(True)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -274,7 +275,8 @@ class ComparisonDisplay:
         counts = sorted({row.nonzeros for row in sparse})
         ax.set(xlabel=f"{' or '.join(map(str, counts))} non-zeros", ylabel=SHARE)
         ax.grid(axis="y", alpha=0.3)
-        ax.legend(frameon=False)
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
