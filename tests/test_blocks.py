@@ -9,6 +9,7 @@ import pytest
 import rspca
 from rspca.operators import blocks
 from rspca.operators.blocks import BlockOperator, memory_size
+from rspca.operators.rows import StoredRows
 
 
 class Watched:
@@ -97,6 +98,57 @@ def test_columns_that_were_read_are_kept_for_the_next_question():
     assert op.passes == before
     op.columns(np.array([3, 4]))
     assert op.passes == before + 1.0
+
+
+def test_an_array_of_columns_that_is_changed_afterwards_changes_nothing():
+    op = BlockOperator(Watched(data()), "64MB")
+    support = np.array([3, 7, 11])
+    op.columns(support)
+    support[1] = 12  # as exchanges of features do, in place
+    np.testing.assert_array_equal(op.columns(support), data()[:, [3, 12, 11]])
+
+
+def test_features_are_exchanged_on_streamed_data_as_on_data_in_memory():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.8, (9000, 40)).astype(float)
+    X[:, [3, 9, 15]] += rng.poisson(5, (9000, 1))  # so few columns, so many rows: columns are kept, X is not
+    found = rspca.decompose(rspca.as_operator(X, max_memory="1MB"), 1, k=3, random_state=0).components[0]
+    assert found.support.tolist() == [3, 9, 15]
+    scores = (X - X.mean(axis=0))[:, found.support] @ found.loadings
+    assert found.variance == pytest.approx(scores @ scores)
+
+
+def skewed():
+    """Rows of a sparse matrix, the last of them a hundred times as full as the others."""
+    lengths = np.append(np.ones(5000, dtype=int), np.full(500, 100))
+    indices = np.concatenate([np.arange(length) for length in lengths])
+    return np.ones(len(indices), dtype=np.float32), indices, np.append(0, np.cumsum(lengths))
+
+
+def test_sparse_rows_on_disk_come_in_blocks_by_their_entries():
+    data, indices, indptr = skewed()
+    op = BlockOperator(StoredRows(data, indices, indptr, 100_000), "1.2MB")
+    sizes = [12 * rows.nnz + 8 * rows.shape[0] for _, rows in op._stream()]
+    assert len(sizes) < 40  # counted as dense each row would be a block
+    assert max(sizes) <= 1.2e6 / blocks.BLOCKS_IN_MEMORY
+    np.testing.assert_array_equal(op.matmat(np.ones(100_000)), np.diff(indptr))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data, indices, indptr: (data, np.where(indices == 3, 10**6, indices), indptr), "index is not below"),
+        (lambda data, indices, indptr: (data, np.where(indices == 3, -1, indices), indptr), "index is not below"),
+        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not fit"),
+        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not fit"),
+    ],
+    ids=["index too large", "index negative", "rows missing", "late start", "fewer indices", "not in order"],
+)
+def test_sparse_rows_that_contradict_themselves_are_refused(change, said):
+    with pytest.raises(ValueError, match=said):
+        StoredRows(*change(*skewed()), 100)
 
 
 def test_a_file_cut_off_under_way_is_reported(tmp_path):

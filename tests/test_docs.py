@@ -45,12 +45,14 @@ def run_doctests(test):
 def test_the_examples_of_a_module_run(name):
     if name in ("rspca.plotting", "rspca.displays"):
         pytest.importorskip("matplotlib")
+    if name == "rspca.singlecell":
+        pytest.importorskip("anndata")
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
         run_doctests(test)
 
 
 def callables():
-    modules = ("datasets", "formats", "plotting", "text")
+    modules = ("datasets", "formats", "plotting", "report", "text")
     for name in [*rspca.__all__, *(f"{m}.{name}" for m in modules for name in getattr(rspca, m).__all__)]:
         value = rspca
         for part in name.split("."):
@@ -158,6 +160,8 @@ def test_commands_of_a_page_are_found():
 def test_the_code_and_the_commands_of_a_page_run(path, monkeypatch):
     if any("matplotlib" in block or "plotting" in block for _, block in blocks(path, "python")):
         pytest.importorskip("matplotlib")
+    if any("anndata" in block for _, block in blocks(path, "python")):
+        pytest.importorskip("anndata")
     names = {"__name__": "__main__"}
     for number, (language, block) in enumerate(blocks(path, "python", *SHELLS), 1):
         if language in SHELLS:

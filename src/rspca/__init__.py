@@ -23,12 +23,13 @@ _HOMES = {
     "path": "rspca.paths",
     "load": "rspca.models",
     "read": "rspca.tables",
+    "spca": "rspca.singlecell",
     "Table": "rspca.tables",
     "Component": "rspca.components",
     "Decomposition": "rspca.components",
     "Step": "rspca.components",
 }
-_MODULES = ("datasets", "formats", "plotting", "text")
+_MODULES = ("datasets", "formats", "plotting", "report", "text")
 
 __version__ = "0.1.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]

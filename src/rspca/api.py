@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from rspca.checks import (
     real_array,
 )
 from rspca.choice import Choice, Groups
-from rspca.components import Decomposition, OnStep, Step
+from rspca.components import Component, Decomposition, Loop, OnComponent, OnStep, Step
 from rspca.decomposition import ROUNDINGS, Options
 from rspca.deflation import DEFLATIONS
 from rspca.linkage import limits
-from rspca.methods import METHODS
+from rspca.methods import FOUND_TOGETHER, METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
@@ -63,6 +64,8 @@ def decompose(
     tol: float = 1e-7,
     random_state: RandomState = None,
     on_step: OnStep | None = None,
+    on_component: OnComponent | None = None,
+    earlier: Sequence[Component] = (),
 ) -> Decomposition:
     """Return sparse principal components of X; the function behind :class:`SparsePCA`, with the same options.
 
@@ -80,6 +83,11 @@ def decompose(
         Samples per left vector, with side="both".
     on_step : callable
         Called with a Step as the work proceeds; an exception in it stops the work.
+    on_component : callable
+        Called with each Component as it is found, before the next one is sought.
+    earlier : sequence of Component
+        The first components, found before in the same X with the same options and seed: the work goes on after
+        them, and the result is that of one run. Not for "spasm" and "rotation", which find all together.
     **options
         As in :class:`SparsePCA`.
 
@@ -106,26 +114,30 @@ def decompose(
     op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
+    _check_earlier(earlier, method, n_components, op.shape[1])
     options["groups"] = _limits(groups, max_per_group, X, op.shape[1], max(ks), method, rounding, side)
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
     op = prepare(op, center=center, scale=scale)
-    chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng, "on_step": on_step}
+    chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
     if method == "rspca":
         chosen |= options
+    loop: Loop = {"on_step": on_step}
+    if method not in FOUND_TOGETHER:
+        loop |= {"on_component": on_component, "earlier": earlier}
     with threads_for(op):
         if certify:
             from rspca.certificates.certify import assumed, certified
 
             find = certified(
                 run, seconds=certify_seconds, count=n_components, assumptions=assumed(op, center, scale),
-                center=center, scale=scale, **{name: value for name, value in chosen.items() if name != "on_step"},
+                center=center, scale=scale, earlier=len(earlier), **chosen,
             )  # fmt: skip
-            components = one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+            components = one_after_another(find, op, ks, deflation=deflation, **loop)
         else:
-            components = run(op, n_components, ks, **chosen)
-        left = run(op.transposed(), n_components, ks_samples, **chosen) if ks_samples else []
+            components = run(op, n_components, ks, **chosen, **loop)
+        left = run(op.transposed(), n_components, ks_samples, **chosen, on_step=on_step) if ks_samples else []
         V = np.vstack([c.dense() for c in components])
         measured, unit = balanced(op)
         scores = scores_of(measured, V)
@@ -137,6 +149,19 @@ def decompose(
         orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
         passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
     )  # fmt: skip
+
+
+def _check_earlier(earlier: Sequence[Component], method: str, n_components: int, n: int) -> None:
+    """Refuse components that cannot be the first of those asked for."""
+    if not len(earlier):
+        return
+    if method in FOUND_TOGETHER:
+        raise ValueError(f"method={method!r} finds all components together; it cannot go on after earlier ones.")
+    if len(earlier) > n_components or any(one.n_features != n for one in earlier):
+        raise ValueError(
+            f"earlier holds {len(earlier)} component(s) of {earlier[0].n_features} features; at most "
+            f"n_components={n_components} of the {n} features of X can be continued."
+        )
 
 
 def check_certifiable(method: str, deflation: str, certify: bool, seconds: float) -> None:

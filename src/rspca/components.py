@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,19 @@ class Component:
         x = np.zeros(self.n_features)
         x[self.support] = self.loadings
         return x
+
+
+OnComponent = Callable[[Component], None]
+
+
+class Loop(TypedDict, total=False):
+    """What a caller may ask of the loop that finds one component after another; methods pass it on as it is."""
+
+    on_step: OnStep | None
+    on_component: OnComponent | None
+    """Told each component as it is found, before the next one is sought."""
+    earlier: Sequence[Component]
+    """Components that were found before, in the same data with the same options: the loop goes on after them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
 from rspca.checks import check_integer, real_array
-from rspca.components import OnStep
-from rspca.linkage import MUCH, NEAR, STRONG, linked_share
+from rspca.components import Component, OnComponent, OnStep
+from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
 from rspca.studies import Matched, are_snps, match_snps, matched_scores
 from rspca.tables import Table
@@ -101,6 +102,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
+    linked_share_ : array
+        Share of the SNPs of each component that repeat their neighbor; only for genotypes without `groups`.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
         Components found, samples and features seen, most iterations of stage 1.
 
@@ -159,8 +162,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, on_step: OnStep | None = None, **unsupported: Any) -> Self:
-        """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`."""
+    def fit(
+        self, X: Any, y: Any = None, *, on_step: OnStep | None = None, on_component: OnComponent | None = None,
+        earlier: Sequence[Component] = (), **unsupported: Any,
+    ) -> Self:  # fmt: skip
+        """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`.
+
+        `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
+        """
         if unsupported:
             raise TypeError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
@@ -170,7 +179,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_features = X.shape[1]
         options = self.get_params(deep=False)
         options["k"] = _at_most(self.k, n_features)
-        found = decompose(X, **options, on_step=on_step)
+        found = decompose(X, **options, on_step=on_step, on_component=on_component, earlier=earlier)
         dtype = getattr(as_operator(X) if isinstance(X, Table) else X, "dtype", np.dtype(float))
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
@@ -199,10 +208,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the scores: X, centered and scaled as in fit, projected on the components."""
+        """Return the scores: X, centered and scaled as in fit, projected on the components.
+
+        Features of a table are found by their names, in any order; those that no component uses may be absent.
+        """
         check_is_fitted(self)
         if isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features):
             return self._transformed_study(X)
+        if isinstance(X, Table) and not self._names_agree(X):
+            return self._transformed_by_name(X)
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
@@ -229,6 +243,33 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warnings.warn(message, UserWarning, stacklevel=3)
         weights = self.components_[:, used] / self.scale_[used]
         return matched_scores(table.operator, matched, weights, self.mean_[used])
+
+    def _names_agree(self, table: Table) -> bool:
+        """Tell whether a table has the features of fit, in their order, as far as their names are known."""
+        known = getattr(self, "feature_names_in_", None)
+        return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
+
+    def _has_names(self) -> bool:
+        known = getattr(self, "feature_names_in_", ())
+        return any(str(name) != f"feature{j}" for j, name in enumerate(known))
+
+    def _transformed_by_name(self, table: Table) -> Array:
+        """Return the scores of a table whose features are others, or in another order."""
+        where = {str(name): j for j, name in enumerate(table.feature_names)}
+        used = self._used_features()
+        absent = [str(self.feature_names_in_[i]) for i in used if str(self.feature_names_in_[i]) not in where]
+        if absent:
+            shown = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
+            raise ValueError(
+                f"The table has not the features of fit: {len(absent)} of the {len(used)} that the components use are "
+                f"absent ({shown}). Give data with these names."
+            )
+        places = [where[str(self.feature_names_in_[i])] for i in used]
+        weights = np.zeros((self.n_components_, table.shape[1]), dtype=self.components_.dtype)
+        weights[:, places] = self.components_[:, used] / self.scale_[used]
+        scores = table.operator.matmat(weights.T) - weights[:, places] @ self.mean_[used]
+        check_finite(scores.sum(axis=1, dtype=np.float64), "row")
+        return np.asarray(scores)
 
     def score_table(self, table: Table) -> dict[str, Array]:
         """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
@@ -308,6 +349,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError(
                     f"X has {n_features} features, but SparsePCA is expecting {self.n_features_in_} features as input."
                 )
+            elif isinstance(X, Table) and not self._names_agree(X):
+                raise ValueError("The table has not the features of fit in their order; give them by the same names.")
+            elif isinstance(X, Table) and not X.has_feature_names and self._has_names():
+                message = "The table has no names of features, so they are taken in the order of fit."
+                warnings.warn(message, UserWarning, stacklevel=4)
             return op
         if reset:
             self._describe_features(None)
@@ -321,19 +367,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = getattr(self, "features_", {})
         if self.groups is not None or not isinstance(X, Table) or not {"chromosome", "position"} <= set(known):
             return
-        for number, support in enumerate(self.supports_):
-            share = linked_share(X.operator, support, known)
-            if share > MUCH:
-                warnings.warn(
-                    f"Component {number}: {share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the "
-                    f"next one within {NEAR:,} base pairs, so it shows linkage as much as structure. Limit that with "
-                    "groups=250_000 (at most one SNP in each window of so many base pairs), prune the SNPs, or leave "
-                    "out regions with read(exclude=...).", UserWarning, stacklevel=3,
-                )  # fmt: skip
+        self.linked_share_ = np.array([linked_share(X.operator, support, known) for support in self.supports_])
+        for number, share in enumerate(self.linked_share_):
+            if note := linkage_note(share):
+                warnings.warn(f"Component {number}: {note}", UserWarning, stacklevel=3)
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew."""
-        for name in ("features_", "feature_names_in_"):
+        for name in ("features_", "feature_names_in_", "linked_share_"):
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):

@@ -69,3 +69,14 @@ def linked_share(op: OperatorMixin, support: Array, features: Mapping[str, Array
     X /= np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     squared = np.einsum("ij,ij->j", X[:, : len(looked_at)], X[:, len(looked_at) :]) ** 2
     return float(np.mean(squared > STRONG)) * len(pairs) / (len(support) - 1)
+
+
+def linkage_note(share: float) -> str | None:
+    """Return what to say of a component with this share of linked SNPs; None if it is small."""
+    if share <= MUCH:
+        return None
+    return (
+        f"{share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the next one within {NEAR:,} base "
+        "pairs, so it shows linkage as much as structure. Limit that with groups=250_000 (at most one SNP in each "
+        "window of so many base pairs), prune the SNPs, or leave out regions with read(exclude=...)."
+    )

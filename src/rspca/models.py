@@ -46,6 +46,8 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
     }
     if hasattr(model, "certificates_"):
         meta["certificates"] = [certificate.as_json() for certificate in model.certificates_]
+    if hasattr(model, "linked_share_"):
+        arrays["linked_share_"] = model.linked_share_
     _write(Path(path), arrays, meta)
 
 
@@ -82,7 +84,7 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
     for name in _INTEGERS:
         setattr(model, name, int(meta["integers"][name]))
-    for name in _ARRAYS:
+    for name in (*_ARRAYS, *(["linked_share_"] if "linked_share_" in arrays else [])):
         length = model.n_features_in_ if name in ("mean_", "scale_") else model.n_components_
         array = arrays[name]
         if array.shape != (length,) or array.dtype.kind != "f" or not np.isfinite(array).all():

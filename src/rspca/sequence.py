@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rspca.ascent import Tell
 from rspca.certificates.certificate import Certificate
-from rspca.components import Component, OnStep, Step
+from rspca.components import Component, OnComponent, OnStep, Step
 from rspca.deflation import DEFLATIONS, Deflation
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
@@ -33,8 +32,15 @@ class Found(NamedTuple):
     certificate: Certificate | None = None
 
 
-Finder = Callable[[OperatorMixin, int, Tell], Found]
-JointFinder = Callable[[OperatorMixin, list[int], Tell], Iterable[Found]]
+class Teller(Protocol):
+    """What a finder tells of its progress, in the units of the operator that it was given."""
+
+    def __call__(self, stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
+        """Tell it."""
+
+
+Finder = Callable[[OperatorMixin, int, Teller], Found]
+JointFinder = Callable[[OperatorMixin, list[int], Teller], Iterable[Found]]
 
 
 def eligible_features(op: OperatorMixin) -> Array:
@@ -54,15 +60,21 @@ def largest_varying(values: Array, k: int, eligible: Array) -> Array:
 
 
 def one_after_another(
-    find: Finder, op: OperatorMixin, ks: list[int], *, deflation: str | Deflation, on_step: OnStep | None = None
-) -> list[Component]:
-    """Find a component, deflate, and go on with what is left, until there are enough or nothing is left."""
-    found = list[Component]()
+    find: Finder, op: OperatorMixin, ks: list[int], *, deflation: str | Deflation, on_step: OnStep | None = None,
+    on_component: OnComponent | None = None, earlier: Sequence[Component] = (),
+) -> list[Component]:  # fmt: skip
+    """Find a component, deflate, and go on with what is left, until there are enough or nothing is left.
+
+    The data are deflated by `earlier` components just as they were when these were found, so a loop that goes on after
+    them finds what one loop over all would have found, to the last bit.
+    """
+    found = list(earlier)
     op, unit = balanced(op)
     tell = _teller(on_step, found, unit)
     total = float(op.sq_norms.sum())
     deflate = DEFLATIONS[deflation] if isinstance(deflation, str) else deflation
-    for number, k in enumerate(ks):
+    op = deflated(op, found, deflate) if len(found) < len(ks) else op
+    for number, k in enumerate(ks[len(found) :], len(found)):
         if op.sq_norms.sum() <= 64 * np.finfo(op.dtype).eps * total:
             _report_rank(number, len(ks), exact=deflation == "schur")
             break
@@ -70,9 +82,19 @@ def one_after_another(
         component, scores = _component(op, find(op, k, tell), unit, before)
         tell("component", number, component.variance / unit**2)
         found.append(component)
+        if on_component is not None:
+            on_component(component)
         if number + 1 < len(ks):
             op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
     return found
+
+
+def deflated(op: OperatorMixin, components: Sequence[Component], deflate: Deflation) -> OperatorMixin:
+    """Return what components, in the order in which they were found, leave of op."""
+    vectors = [one.dense() for one in components]
+    for number, one in enumerate(components):
+        op = deflate(op, vectors[number], op.scores(one.support, one.loadings), vectors[:number])
+    return op
 
 
 def all_at_once(
@@ -117,14 +139,15 @@ def numerical_rank(values: Array, op: OperatorMixin) -> int:
     return int(np.count_nonzero(values > 64 * np.finfo(op.dtype).eps * float(op.sq_norms.sum())))
 
 
-def _teller(on_step: OnStep | None, found: list[Component], unit: float) -> Tell:
+def _teller(on_step: OnStep | None, found: list[Component], unit: float) -> Teller:
     """Return what passes progress on: which component is being sought follows from how many are found."""
     started = time.perf_counter()
 
-    def tell(stage: str, iteration: int, variance: float) -> None:
+    def tell(stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
         if on_step is not None:
             seconds = time.perf_counter() - started
-            on_step(Step(stage, len(found), iteration, unit**2 * variance, None, seconds))
+            bound = None if upper is None else unit**2 * upper
+            on_step(Step(stage, len(found), iteration, unit**2 * variance, bound, seconds))
 
     return tell
 

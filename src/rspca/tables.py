@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,17 +16,21 @@ from numpy.typing import NDArray
 
 from rspca.checks import check_real
 from rspca.components import OnStep, Step
-from rspca.formats.files import PathLike, lines
-from rspca.formats.matrices import Named, read_delimited, read_mtx, read_npy, read_npz
-from rspca.formats.plink import beside, mapped_rows, read_bim, read_fam
-from rspca.formats.regions import LONG_RANGE_LD, bare_name, inside, read_regions
+from rspca.formats.delimited import read_delimited
+from rspca.formats.documents import read_documents
+from rspca.formats.files import PathLike
+from rspca.formats.frames import read_parquet
+from rspca.formats.h5ad import read_h5ad
+from rspca.formats.matrices import read_mtx, read_npy, read_npz
+from rspca.formats.named import Named
+from rspca.formats.plink import beside, mapped_rows, read_bim
+from rspca.formats.selection import check_distinct, chosen_people, chosen_snps, kept_snps, nothing_left, same_people
+from rspca.formats.tenx import matrix_of_folder
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator
 
 Array = NDArray[Any]
-
-AUTOSOMES = tuple(str(number) for number in range(1, 23))
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,9 @@ class Table:
     """Data with names: an operator, and what is known of its columns (features) and rows (samples).
 
     `features` and `samples` map the name of a property to an array with one entry per column or row of X; give them
-    to ``pandas.DataFrame`` as they are. For genotypes these are snp, chromosome, position, allele_1, allele_2,
-    frequency (of allele 1) and missing (share of calls); fid and iid.
+    to ``pandas.DataFrame`` as they are. `samples` has the names of the samples too, and labels from columns of text
+    (.csv, .parquet), obs (.h5ad) or the folders of documents. For genotypes these are snp, chromosome, position,
+    allele_1, allele_2, frequency (of allele 1) and missing (share of calls); fid and iid.
     """
 
     operator: OperatorMixin
@@ -47,42 +54,80 @@ class Table:
         """Samples by features."""
         return self.operator.shape
 
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether features have names of their own, and not only numbers for want of them."""
+        return any(str(name) != f"feature{j}" for j, name in enumerate(self.feature_names))
+
 
 def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
-    """Return what a file holds, or several files side by side, as a table.
+    r"""Return what a file or a folder holds as a table, with the names of features and samples.
 
     Parameters
     ----------
     path : path, or list of paths
-        A PLINK 1 ``.bed`` file with its ``.bim`` and ``.fam`` beside it. Several, one per chromosome, of the same
-        people, are put side by side. Or a matrix: ``.npy`` (mapped from disk), ``.npz`` (dense or SciPy sparse),
-        ``.mtx``, ``.csv`` or ``.tsv``, text also with ``.gz``.
+        ``.csv``, ``.tsv``
+            Numbers in text: delimiter, line of names, row names and columns of text are found out
+            (:func:`~rspca.formats.delimited.read_delimited`).
+        ``.parquet``
+            A frame; extra ``parquet`` (:func:`~rspca.formats.frames.read_parquet`).
+        ``.npy``, ``.npz``
+            Arrays, mapped from disk, or SciPy sparse (:func:`~rspca.formats.matrices.read_npz`).
+        ``.mtx``, or a folder that Cell Ranger wrote
+            Matrix Market, with the names beside it (:func:`~rspca.formats.matrices.read_mtx`).
+        ``.h5ad``
+            AnnData, a layer of it, some of its variables; extra ``anndata`` (:func:`~rspca.formats.h5ad.read_h5ad`).
+        ``.txt``, or a folder of them
+            Documents, one on each line or one in each file, as tf-idf of their words
+            (:func:`~rspca.formats.documents.read_documents`).
+        ``.bed``
+            PLINK 1 genotypes with ``.bim`` and ``.fam`` beside them; several, one per chromosome, of the same people,
+            are put side by side (:func:`read_bed`).
+
+        Text and ``.mtx`` may be gzipped.
     **options
-        Of ``.bed`` files: see :func:`read_bed`.
+        Of the reader for this kind of file.
+
+    Returns
+    -------
+    Table
+        ``operator``, ``feature_names``, ``sample_names``, ``features`` and ``samples``.
 
     Examples
     --------
-    >>> import os, rspca, tempfile
-    >>> X, _ = rspca.datasets.make_genotypes(50, 100)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     bed = os.path.join(folder, "toy.bed")
-    ...     rspca.formats.write_plink(bed, X)
-    ...     table = rspca.read(bed)
-    ...     table.shape, str(table.feature_names[0])
-    ((50, 100), 'snp0')
+    >>> import pathlib, rspca, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "iris.csv")
+    >>> _ = path.write_text("length,width,species\n5.1,3.5,setosa\n6.4,3.2,versicolor\n5.8,2.7,virginica\n")
+    >>> table = rspca.read(path, labels="species")
+    >>> table.shape, table.feature_names.tolist(), table.samples["species"].tolist()
+    ((3, 2), ['length', 'width'], ['setosa', 'versicolor', 'virginica'])
     """
     paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
     if not paths:
         raise ValueError("path is an empty list; name at least one file.")
-    suffixes = {Path(one.stem if one.suffix.lower() == ".gz" else one.name).suffix.lower() for one in paths}
-    if len(suffixes) > 1 or not suffixes <= set(READERS):
-        known = ", ".join(sorted(READERS))
+    kinds = {_kind(one) for one in paths}
+    absent = next((one for one in paths if not one.exists()), None)
+    if absent is not None and (kinds <= set(READERS) or not absent.suffix):
+        raise FileNotFoundError(f"{absent} does not exist.")
+    if len(kinds) > 1 or not kinds <= set(READERS):
+        known = ", ".join(sorted(set(READERS) - {FOLDER}))
         names = ", ".join(map(str, paths))
-        raise ValueError(f"{names}: files of one kind are needed, and the kinds known are {known}.")
-    for one in paths:
-        if not one.exists():
-            raise FileNotFoundError(f"{one} does not exist.")
-    return READERS[suffixes.pop()](paths, **options)
+        raise ValueError(f"{names}: files of one kind are needed, and the kinds known are {known}, or a folder.")
+    kind = kinds.pop()
+    reader = READERS[kind]
+    allowed = [name for name, one in inspect.signature(reader).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise TypeError(f"{', '.join(unknown)} is no option for {kind}; its options are {', '.join(allowed)}.")
+    return reader(paths, **options)
+
+
+def _kind(path: Path) -> str:
+    """Return what a path is read as: its suffix, without that of gzip, or a folder."""
+    if path.is_dir():
+        return ".mtx" if matrix_of_folder(path) else FOLDER
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def read_bed(
@@ -135,18 +180,18 @@ def read_bed(
         raise ValueError(f"max_missing={max_missing} must lie between 0 and 1.")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
-    people = _same_people([Path(fam) if fam else beside(path, "fam") for path in paths])
+    people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths])
     tables = [read_bim(bim or beside(path, "bim")) for path in paths]
     files = [mapped_rows(path, len(people["iid"]), len(one["snp"])) for path, one in zip(paths, tables, strict=True)]
-    rows = [_chosen_snps(one, chromosomes, snps, exclude) for one in tables]
+    rows = [chosen_snps(one, chromosomes, snps, exclude) for one in tables]
     if not any(len(one) for one in rows):
-        raise ValueError(_nothing_left(tables, chromosomes))
+        raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
-    _check_distinct(described["snp"], "SNP id", "give each its own name, for example with plink2 --set-all-var-ids")
-    chosen = _chosen_people(people, samples)
+    check_distinct(described["snp"], "SNP id", "give each its own name, for example with plink2 --set-all-var-ids")
+    chosen = chosen_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
-    kept = _kept(described["snp"], frequency, missing, min_frequency, max_missing)
+    kept = kept_snps(described["snp"], frequency, missing, min_frequency, max_missing)
     if len(kept) < op.shape[1]:
         op = op.select(kept)
     features = {name: column[kept] for name, column in described.items()}
@@ -155,22 +200,30 @@ def read_bed(
     return Table(op, features["snp"], people["iid"], features, people)
 
 
-def _matrix_reader(reader: Callable[[Path], Named]) -> Callable[..., Table]:
-    """Return a reader of one matrix as a table; columns and rows without names are numbered."""
+def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
+    """Return a reader of one file as a table; columns and rows without names are numbered."""
 
-    def read_one(paths: Sequence[Path]) -> Table:
+    @functools.wraps(reader)  # its signature has the options
+    def read_one(paths: Sequence[Path], **options: Any) -> Table:
         if len(paths) > 1:
             raise ValueError(f"{len(paths)} files were given; only .bed files are put side by side. Give one.")
-        found = reader(paths[0])
+        found = reader(paths[0], **options)
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
         op = as_operator(found.X)
         m, n = op.shape
         columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
         rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])
-        _check_distinct(columns, "feature name", "give each its own")
-        return Table(op, columns, rows)
+        check_distinct(columns, "feature name", "give each its own")
+        key = "sample"
+        while key in found.samples:
+            key += "_name"
+        return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples})
 
     return read_one
 
+
+FOLDER = "a folder"
 
 READERS: dict[str, Callable[..., Table]] = {
     ".bed": read_bed,
@@ -179,8 +232,12 @@ READERS: dict[str, Callable[..., Table]] = {
     ".mtx": _matrix_reader(read_mtx),
     ".csv": _matrix_reader(read_delimited),
     ".tsv": _matrix_reader(read_delimited),
+    ".parquet": _matrix_reader(read_parquet),
+    ".h5ad": _matrix_reader(read_h5ad),
+    ".txt": _matrix_reader(read_documents),
+    FOLDER: _matrix_reader(read_documents),
 }
-"""A reader for each kind of file, by suffix; it takes a list of paths, and options of its own."""
+"""A reader for each kind of file, by suffix; it takes a list of paths, and keyword options of its own."""
 
 
 def _packed(
@@ -210,98 +267,3 @@ def _compile(dtype: Any, on_step: OnStep | None) -> None:
     seconds = kernels.compile_all(dtype)
     if on_step is not None:
         on_step(Step("compile", 0, 1, 0.0, None, seconds))
-
-
-# --- which SNPs and people --------------------------------------------------------------------------------------------
-
-
-def _same_people(paths: Sequence[Path]) -> dict[str, Array]:
-    """Return the people of one .fam, the same in all."""
-    first, *others = (read_fam(path) for path in paths)
-    for path, other in zip(paths[1:], others, strict=True):
-        if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
-            raise ValueError(f"{path} and {paths[0]} do not list the same people in the same order.")
-    pairs = np.char.add(np.char.add(first["fid"], " "), first["iid"])
-    _check_distinct(pairs, "person (FID IID)", "give each a name of their own")
-    return first
-
-
-def _check_distinct(names: Array, what: str, advice: str) -> None:
-    values, counts = np.unique(names, return_counts=True)
-    if len(values) < len(names):
-        twice = values[counts > 1]
-        shown = ", ".join(map(str, twice[:3])) + (", ..." if len(twice) > 3 else "")
-        raise ValueError(f"{len(twice)} {what}(s) occur more than once: {shown}; {advice}.")
-
-
-def _chosen_snps(
-    table: Mapping[str, Array], chromosomes: str | Iterable[str | int], snps: Any, exclude: PathLike | None
-) -> Array:
-    """Return the rows of one .bim that are to be used."""
-    kept = np.ones(len(table["snp"]), dtype=bool)
-    if chromosomes != "all":
-        names = {str(c) for c in np.unique(table["chromosome"])}
-        wanted = {bare_name(one) for one in (AUTOSOMES if chromosomes == "autosomes" else _names(chromosomes))}
-        kept &= np.isin(table["chromosome"], [one for one in names if bare_name(one) in wanted])
-    if snps is not None:
-        kept &= np.isin(table["snp"], [line[0] for line in _listed(snps)])
-    if exclude is not None:
-        regions = LONG_RANGE_LD[str(exclude)] if str(exclude) in LONG_RANGE_LD else _regions_of(exclude)
-        kept &= ~inside(table["chromosome"], table["position"], regions)
-    return np.flatnonzero(kept)
-
-
-def _regions_of(exclude: PathLike) -> Any:
-    if not Path(exclude).exists():
-        known = ", ".join(LONG_RANGE_LD)
-        raise FileNotFoundError(f"exclude={str(exclude)!r} is neither one of {known} nor a BED file that exists.")
-    return read_regions(exclude)
-
-
-def _names(chromosomes: str | Iterable[str | int]) -> list[str]:
-    return [chromosomes] if isinstance(chromosomes, str | int) else [str(one) for one in chromosomes]
-
-
-def _nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
-    there = dict.fromkeys(name for table in tables for name in table["chromosome"].tolist())
-    return (
-        f"No SNP is left: chromosomes={chromosomes!r}, and those there are {', '.join(there)}. "
-        'Choose among these, give chromosomes="all", or loosen snps and exclude.'
-    )
-
-
-def _chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
-    """Return the rows of the .fam that are to be used, or None for all."""
-    if samples is None:
-        return None
-    wanted = _listed(samples)
-    pairs = {line for line in wanted if len(line) > 1}
-    singles = {line[0] for line in wanted if len(line) == 1}
-    names = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
-    chosen = np.array([i for i, (f, one) in enumerate(names) if (f, one) in pairs or one in singles], dtype=np.intp)
-    if not len(chosen):
-        raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
-    if len(chosen) < len(wanted):
-        warnings.warn(f"{len(wanted) - len(chosen)} of the {len(wanted)} samples asked for are not in the .fam.",
-                      UserWarning, stacklevel=4)  # fmt: skip
-    return chosen
-
-
-def _listed(names: Any) -> list[tuple[str, ...]]:
-    """Return a list of names, or of pairs of them, given as such or as a file of lines."""
-    if isinstance(names, str | os.PathLike):
-        return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
-    return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
-
-
-def _kept(snps: Array, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
-    """Return the SNPs that are common enough and called often enough."""
-    if max_missing == 1.0 and np.any(missing == 1.0):
-        empty = snps[missing == 1.0]
-        raise ValueError(
-            f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with max_missing=0.99."
-        )
-    kept = np.flatnonzero((np.minimum(frequency, 1.0 - frequency) >= min_frequency) & (missing <= max_missing))
-    if not len(kept):
-        raise ValueError(f"No SNP has min_frequency={min_frequency} and max_missing={max_missing}; loosen them.")
-    return kept

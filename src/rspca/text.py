@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -41,6 +42,7 @@ def term_matrix(
     idf: bool = True,
     empty: str = "error",
     encoding: str = "utf-8",
+    pattern: str = "*",
 ) -> Terms:
     """Return documents as weights of their terms, rows of unit length: the text data of the paper.
 
@@ -51,7 +53,7 @@ def term_matrix(
     ----------
     documents : list of str, or path
         The texts; or a folder, each file below it a document (hidden files are left out); or a file with a document
-        on each line. Files may be gzipped.
+        on each line that is not blank. Files may be gzipped.
     stop_words : "default", path, iterable of str, or None
         Words to leave out: the list that ships with rspca, a file of words, some words, or none. The paper used the
         list ``common_words`` of the Text to Matrix Generator (TMG), which is not ours to ship; give its path.
@@ -65,6 +67,8 @@ def term_matrix(
         What to do with a document in which no term is left.
     encoding : str
         Encoding of files.
+    pattern : str
+        Which files of a folder are documents, such as ``"*.txt"``; a gzipped file matches without ``.gz``.
 
     Returns
     -------
@@ -83,9 +87,9 @@ def term_matrix(
     """
     counts = term_counts(
         documents, stop_words=stop_words, min_length=min_length, max_length=max_length, min_documents=min_documents,
-        empty=empty, encoding=encoding,
+        empty=empty, encoding=encoding, pattern=pattern,
     )  # fmt: skip
-    return counts._replace(matrix=tf_idf(counts.matrix, idf=idf))
+    return counts._replace(matrix=tf_idf(counts.matrix, idf=idf, documents=counts.documents))
 
 
 def term_counts(
@@ -97,6 +101,7 @@ def term_counts(
     min_documents: int = 1,
     empty: str = "error",
     encoding: str = "utf-8",
+    pattern: str = "*",
 ) -> Terms:
     """Return how often each document has each term; the options are those of :func:`term_matrix`.
 
@@ -112,10 +117,10 @@ def term_counts(
     check_integer("min_documents", min_documents, 1)
     check_choice("empty", empty, EMPTY)
     # Letters and digits are what \w matches but the underscore; the look-arounds make the run a maximal one.
-    pattern = rf"(?<![^\W_])[^\W\d_]{{{min_length},{max_length}}}(?![^\W_])"
-    left_out = _stop_words(stop_words, pattern)
-    names, texts = _read(documents, encoding)
-    vectorizer = CountVectorizer(token_pattern=pattern, stop_words=left_out or None)
+    term = rf"(?<![^\W_])[^\W\d_]{{{min_length},{max_length}}}(?![^\W_])"
+    left_out = _stop_words(stop_words, term)
+    names, texts = _read(documents, encoding, pattern)
+    vectorizer = CountVectorizer(token_pattern=term, stop_words=left_out or None)
     nothing = (
         f"no term is left of {len(texts)} document(s): none has {min_length} to {max_length} letters, occurs in "
         f"{min_documents} document(s) or more and is no stop word. Lower min_length or min_documents, or change "
@@ -143,7 +148,7 @@ def term_counts(
     return Terms(counts[filled], tuple(str(term) for term in vocabulary), kept)
 
 
-def tf_idf(counts: Any, *, idf: bool = True) -> Any:
+def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = None) -> Any:
     """Return counts of terms as weights: count times log2(m / df), then each row to unit Euclidean length.
 
     Parameters
@@ -152,6 +157,8 @@ def tf_idf(counts: Any, *, idf: bool = True) -> Any:
         Documents by terms, no entry negative, no row empty.
     idf : bool
         Whether to multiply by log2(m / df), where df of the m documents have the term.
+    documents : names
+        What an error calls the rows; None: their numbers.
 
     Examples
     --------
@@ -171,8 +178,9 @@ def tf_idf(counts: Any, *, idf: bool = True) -> Any:
         X.eliminate_zeros()
     weightless = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(weightless):
+        names = [str(i) if documents is None else documents[i] for i in weightless.tolist()]
         raise ValueError(
-            f"row(s) {_some([str(i) for i in weightless])} of counts have no term, or only terms that every document "
+            f"row(s) {_some(names)} of counts have no term, or only terms that every document "
             "has, whose weight is log2(1) = 0; leave them out, or use idf=False."
         )
     return scipy.sparse.csr_array(normalize(X, norm="l2", copy=False))
@@ -213,7 +221,7 @@ def _words_of(text: Iterable[str]) -> Iterator[str]:
         yield from line.partition("#")[0].split()
 
 
-def _read(documents: Any, encoding: str) -> tuple[list[str], list[str]]:
+def _read(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[str]]:
     """Return names and texts of a list, a folder, or a file of lines."""
     if isinstance(documents, str | os.PathLike):
         path = Path(documents)
@@ -221,7 +229,7 @@ def _read(documents: Any, encoding: str) -> tuple[list[str], list[str]]:
             raise ValueError(
                 f"documents={str(documents)[:60]!r} is neither a file nor a folder; put a single text into a list."
             )
-        found = list(_folder(path, encoding) if path.is_dir() else _lines(path, encoding))
+        found = list(_folder(path, encoding, pattern) if path.is_dir() else _lines(path, encoding))
     elif isinstance(documents, Iterable) and not isinstance(documents, bytes):
         found = [(str(position), text) for position, text in enumerate(documents)]
     else:
@@ -230,7 +238,8 @@ def _read(documents: Any, encoding: str) -> tuple[list[str], list[str]]:
         if not isinstance(text, str):
             raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
     if not found:
-        raise ValueError(f"documents={str(documents)[:60]} has no documents.")
+        which = "" if pattern == "*" else f" named {pattern}; pattern='*' reads all files of a folder"
+        raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
     return [name for name, _ in found], [text for _, text in found]
 
 
@@ -241,16 +250,20 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _folder(folder: Path, encoding: str) -> Iterator[tuple[str, str]]:
+def _folder(folder: Path, encoding: str, pattern: str) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+        matches = fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(path.name.removesuffix(".gz"), pattern)
+        if matches and path.is_file() and not any(part.startswith(".") for part in name.parts):
             yield name.as_posix(), _text(path, encoding)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines(path, encoding), 1):
-        yield f"line {number}", line
+        if "\0" in line:
+            raise ValueError(f"{path}, line {number} is not text: it has zero bytes.")
+        if line.strip():
+            yield f"line {number}", line
 
 
 def _text(path: Path, encoding: str) -> str:

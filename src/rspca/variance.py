@@ -69,10 +69,15 @@ DEFINITIONS: dict[str, Callable[[OperatorMixin, Array], Array]] = {
 }
 
 
-def largest_cosine(columns: Array) -> float:
-    """Return the largest |cosine| between two columns: how far they are from orthogonal."""
+def cosines(columns: Array) -> Array:
+    """Return the cosine between every two columns; of centered columns it is their correlation."""
     lengths = np.linalg.norm(columns, axis=0)
     unit = columns / np.where(lengths > 0.0, lengths, 1.0)
-    cosines = np.abs(unit.T @ unit)
-    np.fill_diagonal(cosines, 0.0)
-    return float(cosines.max(initial=0.0))
+    return unit.T @ unit
+
+
+def largest_cosine(columns: Array) -> float:
+    """Return the largest |cosine| between two columns: how far they are from orthogonal."""
+    sizes = np.abs(cosines(columns))
+    np.fill_diagonal(sizes, 0.0)
+    return float(sizes.max(initial=0.0))

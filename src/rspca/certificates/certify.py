@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.ascent import Tell
 from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.compiled import ENGINE
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
-from rspca.checks import as_generator, check_real, check_sparsity, check_vector
-from rspca.components import Component, OnStep
+from rspca.checks import as_generator, check_choice, check_real, check_sparsity, check_vector
+from rspca.components import Component, OnStep, Step
 from rspca.decomposition import Options, rspca_component
+from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
-from rspca.sequence import Finder, Found, eligible_features
+from rspca.sequence import Finder, Found, Teller, deflated, eligible_features
 from rspca.vectors import top_k
 
 Array = NDArray[Any]
@@ -39,6 +39,8 @@ def certify(
     k: int,
     *,
     loadings: Any = None,
+    after: Any = None,
+    deflation: str = "schur",
     seconds: float = 30.0,
     tol: float = 1e-6,
     center: bool = True,
@@ -56,6 +58,10 @@ def certify(
         Features.
     loadings : array of n_features, optional
         A vector with at most k non-zeros to be certified. A better one is sought too.
+    after : array of n_features, or several as rows, optional
+        Components found before it: what is certified is the next one, in the data as they leave them.
+    deflation : {"schur", "projection", "orthogonal"}
+        How those were removed, with `after`.
     seconds : float
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
@@ -74,10 +80,12 @@ def certify(
     k = check_sparsity(k, 1, given.shape[1])[0]
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
-    op = prepare(given, center=center, scale=scale)
+    check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
+    before = [] if after is None else [_as_component(row, given.shape[1]) for row in np.atleast_2d(after)]
+    op = deflated(prepare(given, center=center, scale=scale), before, DEFLATIONS[deflation])
     return certify_operator(
         op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step,
-        assumptions=assumed(given, center, scale), center=center, scale=scale,
+        assumptions=assumed(given, center, scale) + given_earlier(len(before)), center=center, scale=scale,
     )  # fmt: skip
 
 
@@ -134,25 +142,30 @@ def certify_operator(
 
 def certified(
     method: Callable[..., list[Component]], *, seconds: float, count: int, assumptions: tuple[str, ...], center: bool,
-    scale: bool | str, rng: np.random.Generator, **options: Any,
+    scale: bool | str, rng: np.random.Generator, earlier: int = 0, **options: Any,
 ) -> Finder:  # fmt: skip
-    """Return a finder of components by this method, each with a certificate, and with what the proof improved."""
-    number = itertools.count()
+    """Return a finder of components by this method, each with a certificate, and with what the proof improved.
 
-    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
-        one = method(op, 1, [k], rng=rng, **options)[0]
-        earlier = next(number)
-        given: tuple[str, ...] = (
-            (f"given the {earlier} component(s) before it, as deflation left the data",) if earlier else ()
-        )
+    `earlier` components are there already: their random streams are left out.
+    """
+    number = itertools.count(earlier)
+    rng.spawn(earlier)
+
+    def find(op: OperatorMixin, k: int, tell: Teller) -> Found:
+        def passed_on(step: Step) -> None:
+            if step.stage != "component":
+                tell(step.stage, step.iteration, step.variance, step.upper)
+
+        one = method(op, 1, [k], rng=rng, on_step=passed_on, **options)[0]
+        given = given_earlier(next(number))
         limited = options.get("groups") is not None
         given += ("the bound is for supports without a limit on groups, so it holds with one",) if limited else ()
         deadline = time.perf_counter() + seconds / count
         proof = certify_operator(
             op, k, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center, scale=scale,
-            assumptions=assumptions + given,
+            assumptions=assumptions + given, on_step=passed_on,
         )  # fmt: skip
-        tell("certified", 0, proof.upper)
+        tell("certified", 0, proof.lower, proof.upper)
         support, loadings = one.support, one.loadings
         if proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd" and not limited:
             support, loadings = proof.support, proof.loadings
@@ -170,6 +183,18 @@ def assumed(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ..
         return ("the Gram matrix is taken as given",)
     scaled = f"columns scaled ({scale})" if scale is not False else "columns not scaled"
     return ("columns centered" if center else "columns not centered", scaled)
+
+
+def given_earlier(count: int) -> tuple[str, ...]:
+    """Return in words that earlier components are taken for granted, where there are any."""
+    return (f"given the {count} component(s) before it, as deflation left the data",) if count else ()
+
+
+def _as_component(v: Any, n: int) -> Component:
+    vector = check_vector("after", v, n)
+    vector = vector / np.linalg.norm(vector)
+    support = np.flatnonzero(vector)
+    return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
 def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:

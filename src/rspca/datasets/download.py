@@ -32,7 +32,7 @@ def located(file: DataFile, check: Check | None = None) -> Path:
     if path := local(file):
         return path
     cache = cache_folder()
-    if (path := _present(cache, file)) and not _mismatch(path, file.sha256 or _remembered(path)):
+    if (path := found_in(cache, file)) and not _mismatch(path, file.sha256 or _remembered(path)):
         return path
     return _downloaded(file, cache, check)
 
@@ -42,7 +42,7 @@ def local(file: DataFile) -> Path | None:
     folder = os.environ.get("RSPCA_DATA")
     if folder and not Path(folder).is_dir():
         raise ValueError(f"RSPCA_DATA={folder} is not a folder; correct it, or unset it to download data.")
-    path = _present(Path(folder), file) if folder else None
+    path = found_in(Path(folder), file) if folder else None
     if path and (wrong := _mismatch(path, file.sha256)):
         raise ValueError(
             f"{path} is not the file that rspca knows ({wrong}). Put the right one there, or unset RSPCA_DATA to "
@@ -57,7 +57,8 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else Path(_pooch().os_cache("rspca"))
 
 
-def _present(folder: Path, file: DataFile) -> Path | None:
+def found_in(folder: Path, file: DataFile) -> Path | None:
+    """Return where a file is below this folder, gzipped or not; its content is not looked at."""
     candidates = (folder / file.path, folder / f"{file.path}.gz")
     return next((path for path in candidates if path.is_file()), None)
 

@@ -32,6 +32,12 @@ def opened(path: PathLike) -> Iterator[IO[bytes]]:
             raise ValueError(f"{path} is damaged or cut off ({error}); get it again.") from error
 
 
+def is_gzipped(path: PathLike) -> bool:
+    """Tell whether a file is gzipped, by its first bytes."""
+    with Path(path).open("rb") as file:
+        return file.read(2) == GZIP_MAGIC
+
+
 def read_bytes(path: PathLike) -> bytes:
     """Return the uncompressed content of a file."""
     with opened(path) as file:
@@ -46,7 +52,7 @@ def blocks(path: PathLike) -> Iterator[bytes]:
 
 
 def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
-    """Yield the lines of a text file without their ends (LF or CR LF)."""
+    """Yield the lines of a text file without their ends (LF or CR LF) and without a byte order mark."""
     with opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
@@ -56,4 +62,5 @@ def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
                     f"{Path(path)}, line {number}: byte {error.object[error.start]:#04x} is not {encoding}; give the "
                     'encoding of the file, for example encoding="latin-1".'
                 ) from error
-            yield text.removesuffix("\n").removesuffix("\r")
+            text = text.removesuffix("\n").removesuffix("\r")
+            yield text.removeprefix("\ufeff") if number == 1 else text

@@ -1,95 +1,204 @@
-"""Matrices in files: .npy, .npz (dense or SciPy sparse), Matrix Market, and delimited text with names found out."""
+"""Matrices in files of NumPy, SciPy and Matrix Market; headers are held against the file before memory is taken."""
 
 from __future__ import annotations
 
-import csv
+import math
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import scipy.io
 import scipy.sparse
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rspca.formats.files import lines
+from rspca.formats.files import is_gzipped, opened
+from rspca.formats.named import Named
+from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
 
 Array = NDArray[Any]
 
-DELIMITERS = ",\t;|"
+_DAMAGE = (ValueError, KeyError, EOFError, OSError, OverflowError, NotImplementedError, zipfile.BadZipFile)
+FEATURE_NAMES = ("feature_names", "features", "columns", "vocabulary")
+SAMPLE_NAMES = ("sample_names", "samples", "rows", "documents")
+MOST_INFLATED = 1032
+"""How many bytes deflate can make of one."""
+EMPTY_SIDES = 10**7
+"""Rows or columns that a Matrix Market file may announce whatever its size; they may be empty."""
 
 
-class Named(NamedTuple):
-    """A matrix, and the names of its columns and rows where the file has them."""
+def read_npy(path: Path, *, transpose: bool = False) -> Named:
+    """Return an array, mapped from disk.
 
-    X: Any
-    columns: list[str] | None = None
-    rows: list[str] | None = None
-
-
-def read_npy(path: Path) -> Named:
-    """Return an array, mapped from disk."""
+    Parameters
+    ----------
+    path : path
+        A .npy file.
+    transpose : bool
+        Whether the file has features in rows.
+    """
     try:
-        return Named(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is not a .npy file of numbers, or it is cut off: {error}") from error
+        with path.open("rb") as file:
+            shape, dtype = _npy_header(file)
+            there = path.stat().st_size - file.tell()
+        if math.prod(shape) * dtype.itemsize > there:
+            raise ValueError(f"its header announces {shape} of {dtype}, and {there} bytes are there")
+        found = Named(np.load(path, mmap_mode="r", allow_pickle=False))
+    except _DAMAGE as error:
+        raise _damaged(path, "a .npy file of numbers, or it is cut off", error) from error
+    _check_numbers(path, found.X)
+    return found.transposed() if transpose else found
 
 
-def read_npz(path: Path) -> Named:
-    """Return the sparse matrix that ``scipy.sparse.save_npz`` wrote, or the only matrix of ``numpy.savez``."""
+def read_npz(path: Path, *, transpose: bool = False) -> Named:
+    """Return the sparse matrix that ``scipy.sparse.save_npz`` wrote, or the only matrix of ``numpy.savez``.
+
+    Beside a dense matrix, arrays with one entry per feature or sample are kept: strings in ``feature_names`` and
+    ``sample_names`` (or ``features``, ``samples``) name them, the others describe them.
+
+    Parameters
+    ----------
+    path : path
+        A .npz file.
+    transpose : bool
+        Whether the file has features in rows.
+    """
     try:
+        shapes = _npz_shapes(path)
         with np.load(path, allow_pickle=False) as stored:
-            names = set(stored.files)
-            if {"format", "shape", "data"} <= names:
-                return Named(scipy.sparse.csr_array(scipy.sparse.load_npz(path)))
-            matrices = [name for name in stored.files if stored[name].ndim == 2]
-            if len(matrices) != 1:
-                raise ValueError(f"it has {len(matrices)} matrices; one is needed")
-            return Named(stored[matrices[0]])
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(f"{path} is not a .npz file of one matrix: {error}") from error
+            if {"format", "shape", "data"} <= set(shapes):
+                found = Named(_checked_sparse(scipy.sparse.load_npz(path)))
+            else:
+                matrices = [name for name, shape in shapes.items() if len(shape) == 2]
+                if len(matrices) != 1:
+                    raise ValueError(f"it has {len(matrices)} matrices; one is needed")
+                vectors = {name: stored[name] for name, shape in shapes.items() if len(shape) == 1}
+                found = _with_vectors(stored[matrices[0]], vectors)
+    except _DAMAGE as error:
+        raise _damaged(path, "a .npz file of one matrix", error) from error
+    _check_numbers(path, found.X)
+    return found.transposed() if transpose else found
 
 
-def read_mtx(path: Path) -> Named:
-    """Return a Matrix Market file, sparse if it is."""
+def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
+    """Return a Matrix Market file, sparse if it is, with the names in the files beside it.
+
+    Cell Ranger writes ``features.tsv`` (or ``genes.tsv``) and ``barcodes.tsv`` beside ``matrix.mtx``, all plain or
+    gzipped, with features in rows. Where such files are there, their lengths decide which way round the matrix is; a
+    square one is taken as Cell Ranger's.
+
+    Parameters
+    ----------
+    path : path
+        A .mtx file, plain or gzipped, or a folder with matrix.mtx.
+    transpose : bool
+        Whether the file has features in rows; None: as the files beside it say, otherwise no.
+    """
+    path = matrix_of_folder(path) or path
     try:
+        _check_mtx_header(path)
         X = scipy.io.mmread(path)
-    except (ValueError, EOFError, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(f"{path} is not a Matrix Market file, or it is cut off: {error}") from error
-    return Named(scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X)
+    except _DAMAGE as error:
+        raise _damaged(path, "a Matrix Market file, or it is cut off", error) from error
+    _check_numbers(path, X)
+    return named_by_neighbors(path, scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X, transpose)
 
 
-def read_delimited(path: Path) -> Named:
-    """Return a table of numbers: the delimiter, a line of column names and a column of row names are found out."""
-    text = [line for line in lines(path) if line.strip()]
-    if not text:
-        raise ValueError(f"{path} is empty; a table of numbers is needed.")
-    delimiter = max(DELIMITERS, key=text[0].count)
-    table = list(csv.reader(text, delimiter=delimiter))
-    names = None if all(map(_is_number, table[0][1:])) and _is_number(table[0][-1]) else table.pop(0)
-    if not table:
-        raise ValueError(f"{path} has a line of names and no numbers.")
-    labels = [row[0] for row in table] if not all(_is_number(row[0]) for row in table) else None
-    start = 0 if labels is None else 1
-    width = len(table[0])
-    for number, row in enumerate(table, start=1 if names is None else 2):
-        if len(row) != width:
-            raise ValueError(f"{path}, line {number} has {len(row)} fields; the first row of numbers has {width}.")
-        bad = next((entry for entry in row[start:] if not _is_number(entry)), None)
-        if bad is not None:
-            raise ValueError(f"{path}, line {number}: {bad!r} is not a number. Impute or drop what is missing first.")
-    X = np.array([row[start:] for row in table], dtype=np.float64)
-    columns = None if names is None else names[-X.shape[1] :]
-    return Named(X, columns, labels)
+def _damaged(path: Path, what: str, error: Exception) -> Exception:
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+        return error
+    if path.suffix.lower() == ".gz" and what.startswith(("a .npy", "a .npz")):
+        return ValueError(f"{path} is gzipped, which is read of text only; unpack it with gunzip.")
+    return ValueError(f"{path} is not {what}: {error}")
 
 
-def _is_number(entry: str) -> bool:
-    try:
-        float(entry)
-    except ValueError:
-        return False
-    return True
+def _check_numbers(path: Path, X: Any) -> None:
+    if np.dtype(X.dtype).kind not in "biuf":
+        raise TypeError(f"{path} holds {X.dtype}; only real numbers can be used. Convert it with astype(float).")
+
+
+def _checked_sparse(X: Any) -> Any:
+    """Return rows in order, after a look at every index: products do not look."""
+    if not hasattr(X, "check_format"):
+        X = X.tocsr()
+    X.check_format(full_check=True)
+    return X if isinstance(X, scipy.sparse.csc_array) else scipy.sparse.csr_array(X)
+
+
+def _with_vectors(X: Array, vectors: dict[str, Array]) -> Named:
+    """Return a matrix with the vectors that are as long as one of its sides; a square one only with those by name."""
+    m, n = X.shape
+    columns = next((vectors.pop(name) for name in FEATURE_NAMES if _names(vectors.get(name), n)), None)
+    rows = next((vectors.pop(name) for name in SAMPLE_NAMES if _names(vectors.get(name), m)), None)
+    plain = {name: vector for name, vector in vectors.items() if vector.dtype.kind in "biufU" and m != n}
+    return Named(
+        X,
+        None if columns is None else columns.tolist(),
+        None if rows is None else rows.tolist(),
+        {name: vector for name, vector in plain.items() if len(vector) == n},
+        {name: vector for name, vector in plain.items() if len(vector) == m},
+    )
+
+
+def _names(vector: Array | None, length: int) -> bool:
+    return vector is not None and vector.dtype.kind == "U" and len(vector) == length
+
+
+# --- headers ----------------------------------------------------------------------------------------------------------
+
+
+def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = npy.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = npy.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = npy.read_array_header_2_0(file)
+    else:
+        raise ValueError(f"its .npy version {version} has field names, which a matrix of numbers has not")
+    if any(side < 0 for side in shape):
+        raise ValueError(f"its header announces the shape {shape}")
+    return shape, dtype
+
+
+def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a .npz file, after holding its size against the member's."""
+    shapes = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.filename.endswith(".npy"):
+                continue
+            if member.file_size > MOST_INFLATED * member.compress_size + 1024:
+                raise ValueError(f"{member.filename} cannot hold the {member.file_size} bytes that are announced")
+            with archive.open(member) as file:
+                shape, dtype = _npy_header(file)
+                there = member.file_size - file.tell()
+            if dtype.hasobject:
+                name = member.filename.removesuffix(".npy")
+                raise ValueError(f"{name} holds Python objects, which are not unpickled; save {name}.astype(str)")
+            if math.prod(shape) * dtype.itemsize > there:
+                raise ValueError(f"{member.filename} announces {shape} of {dtype}, and {there} bytes are there")
+            shapes[member.filename.removesuffix(".npy")] = shape
+    return shapes
+
+
+def _check_mtx_header(path: Path) -> None:
+    """Raise where a Matrix Market file is too short for what it announces."""
+    there = path.stat().st_size * (MOST_INFLATED if is_gzipped(path) else 1)
+    with opened(path) as file:
+        banner = file.readline(1024).decode("latin-1").lower().split()
+        if len(banner) < 5 or banner[0] != "%%matrixmarket" or banner[1] != "matrix":
+            raise ValueError("it does not begin with %%MatrixMarket matrix ...")
+        line = file.readline(1 << 16)
+        while line and (line.startswith(b"%") or not line.strip()):
+            line = file.readline(1 << 16)
+    sizes = [int(word) for word in line.split()]
+    dense = banner[2] == "array"
+    if len(sizes) != (2 if dense else 3) or min(sizes) < 0:
+        raise ValueError(f"its line of sizes is {line[:60]!r}")
+    m, n = sizes[:2]
+    entries, shortest = (m * n // (1 if banner[4] == "general" else 2), 2) if dense else (sizes[2], 4)
+    if entries * shortest - 1 > there:
+        raise ValueError(f"it announces {entries} entries, for which it is too short")
+    if max(m, n) > max(EMPTY_SIDES, there):
+        raise ValueError(f"it announces {m} rows and {n} columns, far more than it can fill")

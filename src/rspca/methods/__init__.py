@@ -32,4 +32,7 @@ METHODS: dict[str, Callable[..., list[Component]]] = {
     "pca": pca,
 }
 
-__all__ = ["METHODS"]
+FOUND_TOGETHER = ("spasm", "rotation")
+"""Methods whose components are not found one after another: none of them is there before all are."""
+
+__all__ = ["FOUND_TOGETHER", "METHODS"]

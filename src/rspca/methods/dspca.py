@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.certificates.semidefinite import semidefinite
 from rspca.checks import TooLarge, check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.sequence import Found, eligible_features, one_after_another
@@ -28,9 +28,9 @@ def dspca(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return the k largest entries of the leading eigenvector of the relaxed solution; at most 500 features.
 
@@ -44,7 +44,7 @@ def dspca(
             "are allowed. Choose fewer features first, or another method."
         )
     find = partial(dspca_component, normalization=normalization, tol=tol, max_iter=max_iter)
-    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=deflation, **loop)
 
 
 def dspca_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, tol: float, max_iter: int) -> Found:

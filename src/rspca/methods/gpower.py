@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.checks import check_integer, check_real, check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.deflation import projection
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
@@ -48,11 +48,11 @@ def gpower_l1(
     normalization: str = "svd",
     deflation: str = "own",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     rho: float | None = None,
     start: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Maximize sum_i max(|x_i'u| - g, 0)^2 over unit u, x_i the columns of X, g = rho max|x_i|; loadings soft(X'u, g).
 
@@ -62,7 +62,7 @@ def gpower_l1(
     """
     ks = check_sparsity(k, n_components, op.shape[1])
     find = _finder(L1, normalization, rho, start, tol, max_iter, op.shape[1])
-    return one_after_another(find, op, ks, deflation=projection if deflation == "own" else deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=projection if deflation == "own" else deflation, **loop)
 
 
 def gpower_l0(
@@ -73,11 +73,11 @@ def gpower_l0(
     normalization: str = "svd",
     deflation: str = "own",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     rho: float | None = None,
     start: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Maximize sum_i max((x_i'u)^2 - g, 0) over unit u, g = rho max|x_i|^2; loadings X'u where (x_i'u)^2 > g.
 
@@ -86,7 +86,7 @@ def gpower_l0(
     """
     ks = check_sparsity(k, n_components, op.shape[1])
     find = _finder(L0, normalization, rho, start, tol, max_iter, op.shape[1])
-    return one_after_another(find, op, ks, deflation=masked if deflation == "own" else deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=masked if deflation == "own" else deflation, **loop)
 
 
 def masked(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:

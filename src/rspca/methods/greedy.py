@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.certificates.duals import scores_dual, separating_penalties
 from rspca.checks import TooLarge, check_integer, check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
@@ -39,8 +39,8 @@ def greedy(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     start: int | None = None,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return supports grown one feature at a time: I <- I + argmax (x_i'u)^2, u the unit scores of the best on I.
 
@@ -57,7 +57,7 @@ def greedy(
             f"{op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower k, or choose another method."
         )
     find = partial(greedy_component, normalization=normalization, start=start)
-    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=deflation, **loop)
 
 
 def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, start: int | None) -> Found:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.sequence import Found, eligible_features, one_after_another
@@ -24,7 +24,7 @@ def maxcomp(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return the k largest entries of each leading component, normalized; `rng` is not used."""
 
@@ -33,6 +33,4 @@ def maxcomp(
         support = top_k(np.abs(v), min(k, len(eligible_features(op))))
         return Found(support, NORMALIZATIONS[normalization](op, support, v[support]))
 
-    return one_after_another(
-        find, op, check_sparsity(k, n_components, op.shape[1]), deflation=deflation, on_step=on_step
-    )
+    return one_after_another(find, op, check_sparsity(k, n_components, op.shape[1]), deflation=deflation, **loop)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.operators.protocol import OperatorMixin
 from rspca.sequence import Found, one_after_another
 from rspca.spectral import leading_pairs
@@ -21,7 +21,7 @@ def pca(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return dense principal components; `k` and `rng` are not used, and every normalization leaves them alone."""
     n = op.shape[1]
@@ -29,4 +29,4 @@ def pca(
     def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
         return Found(np.arange(n), leading_pairs(op, 1, tol=1e-9).vectors[:, 0])
 
-    return one_after_another(find, op, [n] * n_components, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, [n] * n_components, deflation=deflation, **loop)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from rspca.ascent import Tell
 from rspca.checks import check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, OnComponent, OnStep
 from rspca.decomposition import Options, rspca_component
 from rspca.operators.protocol import OperatorMixin
-from rspca.sequence import one_after_another
+from rspca.sequence import Found, one_after_another
 
 
 def rspca(
@@ -23,10 +24,20 @@ def rspca(
     deflation: str = "schur",
     rng: np.random.Generator,
     on_step: OnStep | None = None,
+    on_component: OnComponent | None = None,
+    earlier: Sequence[Component] = (),
     **options: Any,
 ) -> list[Component]:
-    """Return sparse components by randomized rounding; `options` are the fields of decomposition.Options."""
-    find = partial(rspca_component, options=Options(**options), normalization=normalization, rng=rng)
+    """Return sparse components by randomized rounding; `options` are the fields of decomposition.Options.
+
+    Each component has a random stream of its own, so that none depends on where the search for another ended.
+    """
+    ks, chosen = check_sparsity(k, n_components, op.shape[1]), Options(**options)
+    streams = iter(rng.spawn(n_components)[len(earlier) :])
+
+    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
+        return rspca_component(op, k, tell, options=chosen, normalization=normalization, rng=next(streams))
+
     return one_after_another(
-        find, op, check_sparsity(k, n_components, op.shape[1]), deflation=deflation, on_step=on_step
+        find, op, ks, deflation=deflation, on_step=on_step, on_component=on_component, earlier=earlier
     )

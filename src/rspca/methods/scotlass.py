@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.checks import check_real, check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
@@ -30,10 +30,10 @@ def scotlass(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     t: float | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return stationary points of max x'Ax subject to |x|_2 <= 1, |x|_1 <= t, reached from the leading component.
 
@@ -46,7 +46,7 @@ def scotlass(
     if t is not None:
         check_real("t", t, 1.0)
     find = partial(scotlass_component, normalization=normalization, t=t, tol=tol, max_iter=max_iter)
-    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=deflation, **loop)
 
 
 def scotlass_component(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.checks import check_choice, check_sparsity
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.sequence import Found, eligible_features, one_after_another
@@ -33,8 +33,8 @@ def spannogram(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     rank: int = 2,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return the best support for A_2 = l_1 v_1 v_1' + l_2 v_2 v_2', exactly, or the best on X of its closest rivals.
 
@@ -44,7 +44,7 @@ def spannogram(
     ks = check_sparsity(k, n_components, op.shape[1])
     check_choice("rank", rank, (1, 2))
     find = partial(spannogram_component, normalization=normalization, rank=rank)
-    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=deflation, **loop)
 
 
 def spannogram_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, rank: int) -> Found:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rspca.ascent import Tell
 from rspca.checks import check_sparsity, check_vector
-from rspca.components import Component, OnStep
+from rspca.components import Component, Loop
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
@@ -24,10 +24,10 @@ def tpower(
     normalization: str = "svd",
     deflation: str = "schur",
     rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     start: Any = None,
     tol: float = 1e-6,
     max_iter: int = 50,
+    **loop: Unpack[Loop],
 ) -> list[Component]:
     """Return end points of x <- top-k(Ax) / |.|, the loadings as they are ("naive", the original) or refitted.
 
@@ -38,7 +38,7 @@ def tpower(
     ks = check_sparsity(k, n_components, op.shape[1])
     vector = None if start is None else check_vector("start", start, op.shape[1])
     find = partial(tpower_component, normalization=normalization, start=vector, tol=tol, max_iter=max_iter)
-    return one_after_another(find, op, ks, deflation=deflation, on_step=on_step)
+    return one_after_another(find, op, ks, deflation=deflation, **loop)
 
 
 def tpower_component(

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
+from rspca.operators.rows import row_bytes_of
 
 DEFAULT_MEMORY = 1 << 30
 """Memory for the blocks in flight, where the user names no limit."""
@@ -36,7 +37,8 @@ class BlockOperator(OperatorMixin):
     Parameters
     ----------
     source : object with ``shape``, ``dtype`` and row slices
-        ``source[a:b]`` returns rows as an array or a SciPy sparse matrix.
+        ``source[a:b]`` returns rows as an array or a SciPy sparse matrix. It may have ``row_bytes``, what a row takes
+        in memory; otherwise rows are counted as dense.
     max_memory : int or str
         Bytes for the blocks in flight, and as many again at most for columns, as a number or "500MB".
     """
@@ -47,7 +49,7 @@ class BlockOperator(OperatorMixin):
         self._reading = _reader(source)
         stored = np.dtype(source.dtype)
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
-        self._bytes_each = max(stored.itemsize, self._dtype.itemsize) * int(source.shape[1])
+        self._bytes_each = row_bytes_of(source)
         self._meter = Meter()
         self._kept: _Columns | None = None
 
@@ -123,7 +125,7 @@ class BlockOperator(OperatorMixin):
             block = rows[:, support]
             out[part] = block.toarray() if scipy.sparse.issparse(block) else block
         if out.nbytes <= self.max_memory:
-            self._kept = _Columns(support, out)
+            self._kept = _Columns(support.copy(), out)  # callers exchange features in place
             return out.copy()
         return out
 

@@ -1,0 +1,126 @@
+"""rspca transform and rspca report: scores and pages from a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rspca.commands.inputs import Reading
+from rspca.commands.shared import LabelOption, Model, Seed, Talking, command, whole_numbers
+
+
+@command
+def transform(
+    *,
+    model: Model,
+    data: Annotated[list[Path], typer.Argument(help="Data with the features of the model.", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Scores of new samples, as CSV. SNPs of another study are matched by name and allele.
+
+    rspca transform out/model.npz new.csv -o scores.csv
+    rspca transform out other_study.bed --chromosomes all | head
+    """
+    from rspca.commands.inputs import loaded, opened
+    from rspca.commands.outputs import check_file, write_scores
+    from rspca.commands.progress import shown
+    from rspca.studies import are_snps
+
+    check_file(out)
+    fitted, _ = loaded(model)
+    with shown(talking, 1) as tell, opened(data, reading, tell) as table:
+        scores = fitted.transform(table)
+        if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features) and not talking.quiet:
+            _report_match(fitted.match(table))
+    if talking.json:
+        samples = table.samples or {"sample": table.sample_names}
+        talking.answer({"samples": dict(samples), "scores": scores}, "")
+    if out is not None or not talking.json:
+        write_scores(out, scores, table.sample_names, table.samples)
+
+
+def _report_match(matched: Any) -> None:
+    """Say on stderr how the SNPs of the model were found; what is left out is a warning of the model's."""
+    swapped = int((matched.status == "swapped").sum())
+    used = int(matched.used.sum())
+    typer.echo(
+        f"rspca: {used} of the {len(matched.snps)} SNPs of the model are used, {swapped} of them with alleles swapped.",
+        err=True,
+    )
+
+
+@command
+def report(
+    *,
+    model: Model,
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.")
+    ] = None,
+    label: LabelOption = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html beside the model.")] = None,
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="INT,INT,...", help="Add variance and bound for each k (--data).")
+    ] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Add a comparison of all methods (needs --data).")] = False,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of --path, and of --compare.")] = 30.0,
+    seed: Seed = 0,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """One self-contained HTML page from a saved model.
+
+    rspca report out/model.npz --label tissue.txt
+    rspca report out --data expression.csv --path 5,10,20,50 --compare -o page.html
+    """
+    from rspca.commands.inputs import documents_of, labels_of, loaded, opened
+    from rspca.commands.outputs import check_file, read_scores
+    from rspca.commands.page import write_page
+    from rspca.commands.progress import rows_done, shown
+    from rspca.commands.provenance import described, provenance
+    from rspca.comparison import compare as run_all
+    from rspca.paths import path as find_path
+
+    fitted, file = loaded(model)
+    page = out or file.with_name("report.html")
+    check_file(page)
+    if not data and (path is not None or compare):
+        raise ValueError("--path and --compare compute on the data: give them with --data.")
+    content: dict[str, Any] = {"title": file.resolve().parent.name}
+    prepared: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale}
+    if data:
+        ks = [] if path is None else whole_numbers("--path", path)
+        with (
+            shown(talking, len(set(ks)), rows_done, what="k") as tell,
+            opened(data, reading, tell, label=label) as table,
+        ):
+            content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
+            samples: Any = table.samples
+            content["documents"] = documents_of(data, table, reading)
+            content["title"] = ", ".join(one.name for one in data)
+            if ks:
+                content["path_points"] = find_path(
+                    table, ks, certify=True, seconds=seconds, random_state=seed, on_step=tell, **prepared
+                )
+            if compare:
+                k = max(len(one) for one in fitted.supports_)
+                content["comparison"] = run_all(
+                    table, k, certify_seconds=seconds, random_state=seed, on_step=tell, **prepared
+                )
+    elif (beside := file.with_name("scores.csv")).is_file():
+        scores, names, samples = read_scores(beside, fitted.n_components_)
+        content |= {"scores": scores, "sample_names": names}
+    else:
+        samples = {}
+        if label is not None:
+            raise ValueError(f"--label needs samples: give --data, or keep scores.csv beside {file}.")
+    if "scores" in content:
+        content["label"], content["samples"] = labels_of(label, content["sample_names"], samples)
+    content["provenance"] = provenance(described([file, *(data or [])]), seed=fitted.random_state)
+    write_page(page, fitted, **content)
+    talking.say(f"written: {page}")
+    if talking.json:
+        talking.answer({"report": str(page), "provenance": content["provenance"]}, "")

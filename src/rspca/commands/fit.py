@@ -1,0 +1,116 @@
+"""rspca fit: components of a file, written to a folder as they are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rspca.commands.inputs import Reading
+from rspca.commands.shared import Data, LabelOption, Preparing, Seed, Talking, command, whole_numbers
+
+Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
+
+
+@command
+def fit(
+    *,
+    data: Data,
+    k: Annotated[str, typer.Option("-k", metavar="INT[,INT...]", help="Features in each, or one number for each.")],
+    n: Annotated[int | None, typer.Option("-n", min=1, help="Components; 1, or as many as numbers after -k.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("rspca-out"),
+    method: Annotated[str, typer.Option(help="A method; rspca compare lists them.")] = "rspca",
+    deflation: Annotated[
+        str, typer.Option(metavar="schur|projection|orthogonal", help="What is removed before the next component.")
+    ] = "schur",
+    certify: Certify = False,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of all components.")] = 30.0,
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="BASEPAIRS|NAME|FILE", help="Windows of a .bed, a feature column, or a file of labels."),
+    ] = None,
+    max_per_group: Annotated[int, typer.Option(min=1, help="Features of one group in one component.")] = 1,
+    seed: Seed = 0,
+    label: LabelOption = None,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after the components of a run that stopped.")] = False,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Find components; write components.csv, scores.csv, model.npz and report.html.
+
+    rspca fit expression.csv -k 50 -n 2 -o out
+    rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
+    rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type
+    rspca fit docs/ -k 60 -n 4
+    rspca fit large.npy -k 100 -n 20 -o out --resume
+
+    A run that was stopped goes on with --resume, and gives what it would have given.
+    """
+    from rspca.api import check_certifiable, check_settings
+    from rspca.commands.outputs import check_folder
+    from rspca.decomposition import Options
+
+    ks = whole_numbers("-k", k)
+    count = n or len(ks)
+    options: dict[str, Any] = {
+        "n_components": count, "k": ks[0] if len(ks) == 1 else ks, "method": method, "deflation": deflation,
+        "certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group, "random_state": seed,
+        **preparing.options(),
+    }  # fmt: skip
+    if len(ks) not in (1, count):
+        raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
+    check_settings(method=method, normalization="svd", deflation=deflation, options=Options()._asdict())
+    check_certifiable(method, deflation, certify, seconds)
+    check_folder(out)
+    _run(data, reading, talking, out, options, groups=groups, label=label, report=report, resume=resume)
+
+
+def _run(
+    data: list[Path], reading: Reading, talking: Talking, out: Path, options: dict[str, Any], *, groups: str | None,
+    label: str | None, report: bool, resume: bool,
+) -> None:  # fmt: skip
+    """Fit, and write what was found."""
+    from rspca.commands import results
+    from rspca.commands.inputs import documents_of, groups_of, labels_of, opened
+    from rspca.commands.outputs import write_components, write_scores
+    from rspca.commands.page import write_page
+    from rspca.commands.partial import Partial, data_of, settings_of
+    from rspca.commands.progress import shown
+    from rspca.commands.provenance import described, provenance
+    from rspca.estimator import SparsePCA
+    from rspca.methods import FOUND_TOGETHER
+
+    with shown(talking, options["n_components"]) as tell, opened(data, reading, tell, label=label) as table:
+        options["groups"] = groups_of(groups, table)
+        label, samples = labels_of(label, table.sample_names, table.samples)
+        inputs = described(data)
+        partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
+        earlier = partial.resume() if resume and options["method"] not in FOUND_TOGETHER else []
+        if earlier:
+            typer.echo(f"rspca: going on after {len(earlier)} component(s) of {partial.path}.", err=True)
+        elif partial.path.exists():
+            typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
+        with partial.kept(options["n_components"]):
+            model = SparsePCA(**options).fit(table, on_step=tell, on_component=partial.add, earlier=earlier)
+            scores = model.transform(table)
+            documents, origin = documents_of(data, table, reading), provenance(inputs, seed=options["random_state"])
+            out.mkdir(parents=True, exist_ok=True)
+            model.save(out / "model.npz")
+            write_components(out / "components.csv", model, table)
+            write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+            written = ["components.csv", "scores.csv", "model.npz"]
+            if report:
+                write_page(
+                    out / "report.html", model, scores=scores, sample_names=table.sample_names, samples=samples,
+                    label=label, provenance=origin, documents=documents, title=", ".join(one.name for one in data),
+                )  # fmt: skip
+                written.append("report.html")
+    for line in results.model_lines(model, table, scores, documents=documents is not None):
+        talking.say(line)
+    talking.say(f"written to {out}: {', '.join(written)}")
+    if talking.json:
+        document = results.model_document(model, table)
+        talking.answer(document | {"files": {one: str(out / one) for one in written}, "provenance": origin}, "")

@@ -1,0 +1,201 @@
+"""What commands read: tables with the options of their kind, labels of samples, groups of features, models."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rspca.components import OnStep
+    from rspca.estimator import SparsePCA
+    from rspca.tables import Table
+
+_WITH_LABELS = (".csv", ".tsv", ".parquet")
+"""Files whose reader takes the names of columns that describe samples."""
+_BEGINNING = 20
+"""Lines of a document that are read to show how it begins."""
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Options of ``rspca.read``; only those that were given reach it."""
+
+    chromosomes: Annotated[
+        str | None, typer.Option(help=".bed: autosomes (the default), all, or names such as 1,2,X.")
+    ] = None
+    min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
+    max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
+    samples: Annotated[Path | None, typer.Option(help=".bed: file of the people to use, IID or FID IID a line.")] = None
+    snps: Annotated[Path | None, typer.Option(help=".bed: file of the SNPs to use, one a line.")] = None
+    exclude: Annotated[
+        str | None, typer.Option(help=".bed: regions to leave out: a BED file, or long-range LD by its build's name.")
+    ] = None
+    layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
+    mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    labels: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Text, .parquet: columns that describe samples, no features.")
+    ] = None
+    transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
+    delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
+    pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
+    stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
+    empty: Annotated[
+        str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
+    ] = None
+    min_documents: Annotated[int | None, typer.Option(min=1, help="Documents: least number that have a word.")] = None
+    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
+    scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options of ``rspca.read`` that were given, as it takes them."""
+        options = {
+            name: one for name, one in vars(self).items() if not (one is None or one is False or name == "scheduler")
+        }
+        if self.chromosomes not in (None, "autosomes", "all"):
+            options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
+        if self.labels is not None:
+            options["labels"] = [name.strip() for name in self.labels.split(",")]
+        if self.delimiter is not None:
+            options["delimiter"] = _DELIMITERS.get(self.delimiter, self.delimiter)
+        return options
+
+
+@contextmanager
+def opened(
+    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None
+) -> Iterator[Table]:
+    """Give the table that the files hold; a label that is no file is a column of theirs and no feature."""
+    from rspca.tables import read
+
+    genotypes = all(path.suffix.lower() == ".bed" for path in data)
+    if reading.scheduler is not None and not genotypes:
+        raise ValueError("--scheduler is for .bed files, which workers open themselves.")
+    options = reading.given() | ({"on_step": on_step} if genotypes else {})
+    if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
+        options["labels"] = [*options.get("labels", ()), label]
+    with ExitStack() as stack:
+        if reading.scheduler is not None:
+            options["client"] = _client(reading.scheduler, stack)
+        yield read(data if len(data) > 1 else data[0], **options)
+
+
+class Documents(Sequence[str]):
+    """The documents themselves, each read when it is asked for."""
+
+    def __init__(self, path: Path, names: Any, encoding: str) -> None:
+        self.path, self.names, self.encoding = path, names, encoding
+        self.lines = None if path.is_dir() else self._all_lines()
+
+    def _all_lines(self) -> list[str]:
+        from rspca.formats.files import lines
+
+        return list(lines(self.path, self.encoding))
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.names)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the beginning of one."""
+        from rspca.formats.files import lines
+
+        name = str(self.names[index])
+        if self.lines is not None:
+            return self.lines[int(name.removeprefix("line ")) - 1]
+        return " ".join(itertools.islice(lines(self.path / name, self.encoding), _BEGINNING))
+
+
+def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
+    """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
+    text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
+    return Documents(data[0], table.sample_names, reading.encoding or "utf-8") if text else None
+
+
+def loaded(model: Path) -> tuple[SparsePCA, Path]:
+    """Return a saved model, named by its file or by the folder that `rspca fit` wrote, and the file."""
+    from rspca.models import load
+
+    file = model / "model.npz" if model.is_dir() else model
+    if not file.exists():
+        raise FileNotFoundError(f"{file} does not exist; give the model.npz that rspca fit wrote, or its folder.")
+    return load(file), file
+
+
+def groups_of(text: str | None, table: Table) -> Any:
+    """Return groups of features: a window in base pairs, a column of the features, or a file of labels."""
+    if text is None or text in table.features:
+        return None if text is None else table.features[text]
+    if text.isascii() and text.isdigit():
+        return int(text)
+    if not Path(text).is_file():
+        known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
+        raise ValueError(f"--groups {text} is not known; give {known}a file with one label a line, or base pairs.")
+    labels = _lines(Path(text))
+    if len(labels) != table.shape[1]:
+        raise ValueError(f"{text} has {len(labels)} lines; one label for each of the {table.shape[1]} features.")
+    return labels
+
+
+def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, dict[str, Any]]:
+    """Return the name of the label, and what is known of the samples together with it."""
+    known = dict(samples)
+    if text is None or text in known:
+        return text, known
+    path = Path(text)
+    if not path.is_file():
+        columns = f"one of {', '.join(known)}, or " if known else ""
+        raise ValueError(f"--label {text} is not known; give {columns}a file of labels.")
+    known[path.stem] = _labels(path, [str(name) for name in names])
+    return path.stem, known
+
+
+def _labels(path: Path, names: list[str]) -> list[str]:
+    """Return a label for each sample: one a line in their order, or the last word of the line that names it."""
+    rows = [_words(line) for line in _lines(path)]
+    if all(len(row) == 1 for row in rows):
+        if len(rows) != len(names):
+            raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")
+        return [row[0] for row in rows]
+    wanted, found = set(names), dict[str, str]()
+    for row in rows:
+        found |= {word: row[-1] for word in row[:-1] if word in wanted}
+    if not found:
+        raise ValueError(f"{path} names none of the samples (the first is {names[0]}); its last column is the label.")
+    return [found.get(name, "") for name in names]
+
+
+def _kind(path: Path) -> str:
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
+def _words(line: str) -> list[str]:
+    separator = next((one for one in "\t," if one in line), None)
+    return line.split() if separator is None else next(csv.reader([line], delimiter=separator))
+
+
+def _lines(path: Path) -> list[str]:
+    from rspca.formats.files import lines
+
+    return [line.strip() for line in lines(path) if line.strip()]
+
+
+def _client(address: str, stack: ExitStack) -> Any:
+    """Return a client of the scheduler at this address, closed with the stack."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("--scheduler needs Dask: pip install 'rspca[cluster]'.") from error
+    connect: Any = Client
+    try:
+        return stack.enter_context(connect(address, timeout="10s"))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise OSError(f"No Dask scheduler answers at {address}: {error}. Start one with: dask scheduler.") from error

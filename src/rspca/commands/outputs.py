@@ -1,0 +1,81 @@
+"""What commands write: components.csv and scores.csv, read back too, and the check that they can be written at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rspca.commands.spreadsheets import read_csv, write_csv
+from rspca.estimator import SparsePCA
+from rspca.tables import Table
+
+_SCORE = "component"
+
+
+def write_components(path: Path, model: SparsePCA, table: Table) -> None:
+    """Write one line for each feature of each component, the largest loadings first, with what is known of it."""
+    more = list(table.features)
+    rows = (
+        [
+            j + 1, table.feature_names[feature.name], feature.loading, feature.inclusion_probability,
+            *(table.features[name][feature.name] for name in more),
+        ]
+        for j in range(model.n_components_)
+        for feature in ranked(model, j)
+    )  # fmt: skip
+    write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more], rows)
+
+
+def ranked(model: SparsePCA, component: int) -> list[Any]:
+    """Return the features of a component by decreasing |loading|, numbered."""
+    return model.top_features(component, names=range(model.n_features_in_))
+
+
+def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[str, Any]) -> None:
+    """Write one line for each sample: what is known of it, then its scores; to stdout where there is no path."""
+    heads = list(samples) or ["sample"]
+    columns = [samples[name] for name in samples] or [names]
+    numbered = [f"{_SCORE}{j + 1}" for j in range(scores.shape[1])]
+    write_csv(path, [*heads, *numbered], zip(*columns, *np.asarray(scores).T, strict=True))
+
+
+def read_scores(path: Path, n_components: int) -> tuple[NDArray[Any], list[str], dict[str, list[str]]]:
+    """Return the scores, the names of the samples and what is known of them, from what `write_scores` wrote."""
+    head, rows = read_csv(path)
+    known = len(head) - n_components
+    if head[known:] != [f"{_SCORE}{j + 1}" for j in range(n_components)] or known < 1:
+        raise ValueError(f"{path} does not hold the scores of {n_components} component(s); give --data instead.")
+    try:
+        scores = np.array([[float(cell) for cell in row[known:]] for row in rows])
+    except ValueError as error:
+        raise ValueError(f"{path} holds scores that are no numbers: {error}; give --data instead.") from error
+    samples = {name: [row[j] for row in rows] for j, name in enumerate(head[:known])}
+    names = samples.get("iid") or samples[head[0]]
+    return scores, names, {} if head[:known] == ["sample"] else samples
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written to, before any work; make nothing."""
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there} is a file, so {folder} cannot be a folder; choose another with -o.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(f"{there} cannot be written to; choose another folder with -o.")
+
+
+def check_file(path: Path | None) -> None:
+    """Refuse a file that cannot be written, before any work."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file with -o.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"The folder of {path} does not exist; make it first.")
+    check_folder(path.absolute().parent)

@@ -1,0 +1,153 @@
+"""rspca path, compare and certify: how many features, which method, how far from the best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rspca.commands.inputs import Reading
+from rspca.commands.shared import (
+    INTERRUPTED,
+    Data,
+    OneK,
+    Preparing,
+    Seed,
+    Talking,
+    command,
+    whole_numbers,
+)
+
+Csv = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the table to this .csv.")]
+
+
+@command
+def path(
+    *,
+    data: Data,
+    ks: Annotated[str, typer.Option("--ks", metavar="INT,INT,...", help="Numbers of features to try.")],
+    certify: Annotated[bool, typer.Option("--certify", help="A proven upper bound for each k.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for all the proofs.")] = 60.0,
+    seed: Seed = 0,
+    out: Csv = None,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """How many features? Variance for each k, a suggested k, and why.
+
+    rspca path expression.csv --ks 5,10,20,50
+    rspca path expression.csv --ks 5,10,20,50 --certify -o path.csv
+    """
+    from rspca.commands.inputs import opened
+    from rspca.commands.outputs import check_file
+    from rspca.commands.progress import rows_done, shown
+    from rspca.commands.results import path_document
+    from rspca.commands.spreadsheets import write_csv
+    from rspca.paths import path as find_path
+
+    wanted, options = whole_numbers("--ks", ks), preparing.options()
+    check_file(out)
+    with shown(talking, len(set(wanted)), rows_done, what="k") as tell, opened(data, reading, tell) as table:
+        found = find_path(table, wanted, certify=certify, seconds=seconds, random_state=seed, on_step=tell, **options)
+    if out is not None:
+        head = ["k", "variance", "share", "upper", "gap", "features"]
+        rows = ([*one[:5], ";".join(str(table.feature_names[i]) for i in one.support)] for one in found)
+        write_csv(out, head, rows)
+    talking.answer(path_document(found, table), str(found))
+
+
+@command
+def compare(
+    *,
+    data: Data,
+    k: OneK,
+    methods: Annotated[
+        str | None, typer.Option(help="Names with commas between them; all of them if not given.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Time for the proven bound; 0 leaves it out.")] = 5.0,
+    seed: Seed = 0,
+    out: Csv = None,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Every method at the same number of non-zeros, beside a proven bound.
+
+    rspca compare expression.csv -k 100
+    rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json
+    """
+    from rspca.checks import check_choice
+    from rspca.commands.inputs import opened
+    from rspca.commands.outputs import check_file
+    from rspca.commands.progress import rows_done, shown
+    from rspca.commands.results import comparison_document
+    from rspca.commands.spreadsheets import write_csv
+    from rspca.comparison import Compared
+    from rspca.comparison import compare as run_all
+    from rspca.methods import METHODS
+
+    names = list(METHODS) if methods is None else [name.strip() for name in methods.split(",")]
+    for name in names:
+        check_choice("method", name, METHODS)
+    options = preparing.options()
+    check_file(out)
+    with shown(talking, 2 * len(names), rows_done, what="method") as tell, opened(data, reading, tell) as table:
+        found = run_all(
+            table, k, methods=names, certify_seconds=seconds or None, random_state=seed, on_step=tell, **options
+        )
+    if out is not None:
+        write_csv(out, Compared._fields, found)
+    talking.answer(comparison_document(found, table), str(found))
+
+
+@command
+def certify(
+    *,
+    data: Data,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Features; with --model those of its component.")] = None,
+    model: Annotated[Path | None, typer.Option(help="A model of these data, to be certified.")] = None,
+    component: Annotated[int, typer.Option(min=1, help="Which component of the model.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proof.")] = 30.0,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Prove how far k features are from the best k features.
+
+    rspca certify expression.csv -k 10 --seconds 60
+    rspca certify expression.csv --model out/model.npz --component 2
+
+    Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit.
+    """
+    from rspca.certificates.certify import certify as prove
+    from rspca.commands.inputs import loaded, opened
+    from rspca.commands.outputs import check_file
+    from rspca.commands.progress import shown
+    from rspca.commands.results import certificate_document
+
+    options = preparing.options() | {"seconds": seconds, "random_state": seed}
+    check_file(out)
+    if model is not None:
+        if preparing != Preparing():
+            raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
+        fitted, file = loaded(model)
+        if component > fitted.n_components_:
+            raise ValueError(f"--component {component}: {file} has {fitted.n_components_} component(s).")
+        options |= {"center": fitted.center, "scale": fitted.scale, "deflation": fitted.deflation}
+        options |= {"loadings": fitted.components_[component - 1]}
+        options |= {"after": fitted.components_[: component - 1]} if component > 1 else {}
+        k = k or len(fitted.supports_[component - 1])
+    if k is None:
+        raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
+    with shown(talking, 1) as tell, opened(data, reading, tell) as table:
+        found = prove(table, k, on_step=tell, **options)
+    if out is not None:
+        found.save(out)
+    talking.answer(certificate_document(found, table), str(found))
+    if found.stopped_by == "interrupt":
+        typer.echo("rspca: interrupted; the proof ended early, and what it had is above.", err=True)
+        raise typer.Exit(INTERRUPTED)

@@ -1,0 +1,244 @@
+"""Delimited text: delimiter, names and columns of text are found out, and what is refused is named by its cell."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from rspca.checks import check_choice
+from rspca.formats.columns import arranged, check_labels, is_number, listed
+from rspca.formats.files import lines, opened
+from rspca.formats.named import Named
+
+WHITE_SPACE = " "
+"""Stands for any run of spaces and tabs."""
+DELIMITERS = ("\t", ",", ";", "|", WHITE_SPACE)
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", ".", "-"))
+"""What stands for a missing cell, in lower case."""
+ROW_NAMES = frozenset(("", "id", "index", "name", "names", "row.names", "rownames", "sample", "sample_id", "samples"))
+"""Heads of a first column that names the rows even if it holds numbers."""
+LOOK_AHEAD = 20
+"""Rows by which the delimiter is chosen."""
+_TOKEN = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
+
+
+class Row(NamedTuple):
+    """The cells of a row, and the line of the file where it ends."""
+
+    line: int
+    cells: list[str]
+
+
+def read_delimited(
+    path: Path,
+    *,
+    labels: str | Iterable[str] = (),
+    transpose: bool = False,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+) -> Named:
+    """Return a table of numbers in text: .csv, .tsv, also gzipped.
+
+    Columns of text describe the samples and are no features. The first column names the rows if it is text and its
+    entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    labels : str, or names
+        Columns that describe samples, text or numbers. Other columns of text are kept so too, with a warning.
+    transpose : bool
+        Whether the file has features in rows, as tables of gene expression often do.
+    delimiter : str
+        Tab, comma, semicolon, bar, or " " for white space; None: found out.
+    header : bool
+        Whether the first line has the names of the columns; None: if it has text where the next line has a number.
+    encoding : str
+        Encoding of the text.
+    """
+    if delimiter is not None:
+        check_choice("delimiter", delimiter, DELIMITERS)
+    _check_encoding(path)
+    try:
+        rows = _rows(path, delimiter or _found_delimiter(path, encoding), encoding)
+        first = list(itertools.islice(rows, 2))
+        if not first:
+            raise ValueError(f"{path} is empty; a table of numbers is needed.")
+        names = first.pop(0).cells if (_has_names(first) if header is None else header) else None
+        if not first:
+            raise ValueError(f"{path} has a line of names and no numbers.")
+        cells = _Cells(path, names, first[0], [labels] if isinstance(labels, str) else [str(name) for name in labels])
+        for row in itertools.chain(first, rows):
+            cells.add(row)
+    except csv.Error as error:
+        raise ValueError(f"{path} cannot be split into cells: {error}. Look for a quote without its pair.") from error
+    return cells.named(transpose)
+
+
+class _Cells:
+    """Cells as they come: numbers in one flat array, columns of text as strings."""
+
+    def __init__(self, path: Path, names: list[str] | None, first: Row, labels: list[str]) -> None:
+        self.path, self.width, self.labels = path, len(first.cells), labels
+        if names is not None and len(names) == self.width - 1:
+            names = ["", *names]
+        if names is not None and len(names) != self.width:
+            raise ValueError(f"{path}, line {first.line} has {self.width} fields; the line of names has {len(names)}.")
+        self.named_rows = names is not None and names[0].strip().lower() in ROW_NAMES
+        self.has_names = names is not None
+        self.names = [name.strip() or f"column{j}" for j, name in enumerate(names or [""] * self.width, 1)]
+        check_labels(path, labels, self.names)
+        text = {j for j, cell in enumerate(first.cells) if self.names[j] in labels or not is_number(cell)}
+        if self.named_rows and self.names[0] not in labels:
+            text.add(0)
+        self.text: dict[int, list[str]] = {j: [] for j in sorted(text)}
+        self.numeric = [j for j in range(self.width) if j not in text]
+        self.values, self.lines = array("d"), array("q")
+
+    def add(self, row: Row) -> None:
+        """Take in a row, or refuse it."""
+        if len(row.cells) != self.width:
+            raise ValueError(
+                f"{self.path}, line {row.line} has {len(row.cells)} fields; the first row of numbers has {self.width}."
+            )
+        for j, column in self.text.items():
+            column.append(row.cells[j])
+        cells = [row.cells[j] for j in self.numeric]
+        try:
+            found = [float(cell) for cell in cells]
+        except ValueError:
+            self._refuse(row)
+        if "_" in "".join(cells) or not all(map(math.isfinite, found)):  # Python reads 1_000, other programs do not
+            self._refuse(row)
+        self.values.extend(found)
+        self.lines.append(row.line)
+
+    def named(self, transpose: bool) -> Named:
+        """Return what was read: numbers as a matrix, text as names and labels."""
+        last = self.width - 1
+        if last in self.text and self.names[last] == f"column{self.width}" and not any(map(str.strip, self.text[last])):
+            del self.text[last]  # each line ends with a delimiter
+        first = self.names[0] if 0 in self.text and self.names[0] not in self.labels else None
+        for j, column in self.text.items():
+            if self.names[j] not in self.labels and not (j == 0 and self.named_rows):
+                self._check_text(j, column, names_rows=self.names[j] == first)
+        values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
+        return arranged(
+            self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
+            {self.names[j]: column for j, column in self.text.items()}, labels=self.labels, first=first,
+            transpose=transpose,
+        )  # fmt: skip
+
+    def _check_text(self, j: int, column: list[str], names_rows: bool) -> None:
+        """Raise unless a column is text: not empty, without numbers (a name may be one), none with a decimal comma."""
+        missing = next((i for i, cell in enumerate(column) if _is_missing(cell)), None)
+        text = next((i for i, cell in enumerate(column) if not _is_missing(cell) and not is_number(cell)), None)
+        if text is None and missing is not None:
+            raise ValueError(self._missing(self.lines[missing], j, column[missing]))
+        if text is None:
+            return
+        mixed = not names_rows and any(map(is_number, column))
+        if mixed or all(_is_missing(cell) or _looks_numeric(cell) for cell in column):
+            raise ValueError(self._no_number(self.lines[text], j, column[text]))
+
+    def _refuse(self, row: Row) -> NoReturn:
+        for j in self.numeric:
+            cell = row.cells[j]
+            if _is_missing(cell):
+                raise ValueError(self._missing(row.line, j, cell))
+            if not is_number(cell):
+                raise ValueError(self._no_number(row.line, j, cell))
+            if not math.isfinite(float(cell)):
+                raise ValueError(f"{self._place(row.line, j)}: {cell[:40]!r} is not a finite number. Mend or drop it.")
+        raise AssertionError("a row was refused without a reason")
+
+    def _missing(self, line: int, j: int, cell: str) -> str:
+        what = f"{cell!r} is not a number" if cell.strip() else "the cell is empty"
+        return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
+
+    def _no_number(self, line: int, j: int, cell: str) -> str:
+        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]."
+        if _DECIMAL_COMMA.fullmatch(cell.strip()):
+            advice = "Numbers need a decimal point and no comma: write the table with points."
+        return f"{self._place(line, j)}: {cell[:40]!r} is not a number. {advice}"
+
+    def _place(self, line: int, j: int) -> str:
+        return f"{self.path}, line {line}, column {listed([self.names[j]], 1) if self.has_names else j + 1}"
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in MISSING
+
+
+def _looks_numeric(cell: str) -> bool:
+    return is_number(cell) or _DECIMAL_COMMA.fullmatch(cell.strip()) is not None
+
+
+def _has_names(rows: list[Row]) -> bool:
+    """Tell whether the first of two rows has the names of the columns."""
+    head = rows[0].cells
+    if len(rows) == 1:
+        return not any(map(is_number, head))
+    body = rows[1].cells
+    short = len(head) == len(body) - 1 and not all(map(is_number, head))  # R leaves out the head of the row names
+    if short or head[0].strip().lower() in ROW_NAMES:
+        return True
+    pairs = zip(head, body, strict=False)
+    return any(_looks_numeric(b) and not _looks_numeric(a) and not _is_missing(a) for a, b in pairs)
+
+
+def _check_encoding(path: Path) -> None:
+    with opened(path) as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise ValueError(f"{path} is UTF-16 text, not utf-8; save it as UTF-8 text.")
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _found_delimiter(path: Path, encoding: str) -> str:
+    """Return the delimiter that cuts the first rows into the most cells, the same number each."""
+    widths: dict[str, int] = {}
+    for delimiter in DELIMITERS:
+        try:
+            rows = [row.cells for row in itertools.islice(_rows(path, delimiter, encoding), LOOK_AHEAD)]
+        except csv.Error:
+            continue
+        if not rows or len({len(cells) for cells in rows[1:]}) > 1 or len(rows[-1]) - len(rows[0]) not in (0, 1):
+            continue
+        commas = [_DECIMAL_COMMA.fullmatch(cell.strip()) is not None for cell in rows[-1]]
+        if delimiter != "," and len(commas) > 1 and (all if delimiter == WHITE_SPACE else any)(commas):
+            return delimiter  # commas inside of cells cut just as evenly
+        widths[delimiter] = len(rows[-1])
+    space = widths.pop(WHITE_SPACE, 0)
+    best = max(widths, key=lambda one: widths[one], default=WHITE_SPACE)
+    if widths.get(best, 0) > 1:
+        return best
+    if space > 1:
+        return WHITE_SPACE
+    first = next((line for line in lines(path, encoding) if line.strip()), "")
+    return max(DELIMITERS[:-1], key=first.count)  # rows differ, which is told of the one that cuts most
+
+
+def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[Row]:
+    """Yield rows that are not blank."""
+    if delimiter == WHITE_SPACE:
+        for number, line in enumerate(lines(path, encoding), 1):
+            if line.strip():
+                yield Row(number, [plain or quoted.replace('""', '"') for quoted, plain in _TOKEN.findall(line)])
+        return
+    reader = csv.reader((f"{line}\n" for line in lines(path, encoding)), delimiter=delimiter, strict=True)
+    for cells in reader:
+        if len(cells) > 1 or (cells and cells[0].strip()):
+            yield Row(reader.line_num, cells)

@@ -1,0 +1,91 @@
+"""Parquet files: columns of numbers are features, an index names the samples, other columns are their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rspca.formats.columns import arranged, check_labels
+from rspca.formats.files import is_gzipped
+from rspca.formats.named import Named, plain
+
+
+def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False) -> Named:
+    """Return a frame in a .parquet file; it needs pyarrow, the extra ``parquet``.
+
+    Columns of numbers or truth values are features. The index that pandas stored names the samples; without one, a
+    first column of text whose entries differ does. Other columns describe the samples. Missing entries are refused.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    labels : str, or names
+        Columns that describe samples, of any kind. Other columns without numbers are kept so too, with a warning.
+    transpose : bool
+        Whether the file has features in rows.
+    """
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise ImportError(f"{path}: to read .parquet needs pyarrow: pip install 'rspca[parquet]'.") from error
+    if is_gzipped(path):
+        raise ValueError(f"{path} is gzipped; unpack it with gunzip.")
+    try:
+        table = parquet.read_table(path, use_threads=False)
+    except (ArrowException, OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise ValueError(f"{path} is not a .parquet file, or it is damaged: {str(error).splitlines()[0]}") from error
+    wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
+    names = [str(name) for name in table.column_names]
+    check_labels(path, wanted, names)
+    index = _stored_index(table)
+    text = [name for name in names if name in wanted or name == index or not _is_numeric(table, name)]
+    numeric = [name for name in names if name not in set(text)]
+    if not table.num_rows:
+        raise ValueError(f"{path} has names and no rows.")
+    first = index if index is not None else next((name for name in names[:1] if name in text), None)
+    described = {name: plain(np.array(table[name].to_pylist())).tolist() for name in text}
+    return arranged(
+        path, _matrix(path, table, numeric), numeric, described, labels=wanted,
+        first=None if first in wanted else first, transpose=transpose,
+    )  # fmt: skip
+
+
+def _stored_index(table: Any) -> str | None:
+    """Return the column that pandas stored as the only level of its index, if it is one of the columns."""
+    stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    return stored[0] if len(stored) == 1 and isinstance(stored[0], str) and stored[0] in table.column_names else None
+
+
+def _is_numeric(table: Any, name: str) -> bool:
+    from pyarrow import types
+
+    kind = table.schema.field(name).type
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _matrix(path: Path, table: Any, names: list[str]) -> Any:
+    """Return columns of numbers side by side: in single precision if all are, else in double."""
+    from pyarrow import types
+
+    kinds = [table.schema.field(name).type for name in names]
+    single = bool(kinds) and all(types.is_float32(kind) or types.is_float16(kind) for kind in kinds)
+    X = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
+    for j, name in enumerate(names):
+        column = table[name]
+        if column.null_count:
+            row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
+            raise ValueError(f"{path}, row {row + 1}, column {name}: the cell is empty. Impute or drop it first.")
+        X[:, j] = np.array(column.to_pylist(), dtype=float) if types.is_decimal(kinds[j]) else column.to_numpy()
+        finite = np.isfinite(X[:, j])
+        if not finite.all():
+            row = int(np.argmin(finite))
+            place = f"{path}, row {row + 1}, column {name}"
+            raise ValueError(f"{place}: {X[row, j]} is not a finite number. Impute or drop it first.")
+    return X

@@ -1,0 +1,53 @@
+"""What a reader of matrices hands on: the matrix, the names of its rows and columns, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A matrix of samples by features, with names and properties of both where the file has them."""
+
+    X: Any  # anything that as_operator takes
+    columns: Sequence[str] | None = None
+    rows: Sequence[str] | None = None
+    features: Mapping[str, Array] = field(default_factory=dict)
+    samples: Mapping[str, Array] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what the user is to be told
+
+    def transposed(self) -> Named:
+        """Return the same with rows for columns."""
+        return replace(
+            self, X=self.X.T, columns=self.rows, rows=self.columns, features=self.samples, samples=self.features
+        )
+
+    def with_matrix(self, X: Any) -> Named:
+        """Return the same names with another matrix."""
+        return replace(self, X=X)
+
+
+def plain(values: Any) -> Array:
+    """Return a column of a frame or of a file as numbers, truth values or strings, never as Python objects.
+
+    Only such arrays can be stored without pickle. What is missing among strings becomes an empty one.
+    """
+    if getattr(values.dtype, "kind", "O") in "biufU":
+        return np.asarray(values)
+    listed = list(values)
+    if listed and all(isinstance(value, bool | np.bool_) for value in listed):
+        return np.array(listed, dtype=bool)
+    return np.array(["" if _is_missing(value) else str(value) for value in listed], dtype=str)
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )

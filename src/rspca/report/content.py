@@ -1,0 +1,226 @@
+"""What the page shows, as one dictionary that JSON can hold: made from a fitted model and what else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rspca.checks import real_array
+from rspca.linkage import linkage_note
+from rspca.report.columns import Array, column, names, numbers, plain_text, sample_column
+from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
+from rspca.variance import cosines
+
+if TYPE_CHECKING:
+    from rspca.comparison import Comparison
+    from rspca.estimator import SparsePCA
+    from rspca.paths import Path
+
+MOST_FEATURES = 1000
+"""Features of one component that the page lists."""
+MOST_SAMPLES = 5000
+"""Samples that the scatter shows."""
+TOP_SAMPLES = 5
+"""Samples with the largest scores that a card names."""
+
+
+def report_content(
+    model: SparsePCA,
+    *,
+    scores: Any = None,
+    sample_names: Sequence[Any] | None = None,
+    samples: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    path_points: Path | None = None,
+    comparison: Comparison | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    documents: Sequence[str] | None = None,
+    feature_names: Sequence[Any] | None = None,
+) -> dict[str, Any]:
+    """Return what the page shows as plain lists, numbers and words; ``write_report`` explains the arguments.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> model = rspca.SparsePCA(1, k=3).fit(rspca.GramOperator(rspca.datasets.load_pitprops()))
+    >>> content = rspca.report.report_content(model, feature_names=rspca.datasets.PITPROPS_FEATURES)
+    >>> content["features"]["names"], content["scores"]
+    (['length', 'topdiam', 'bowdist'], None)
+    """
+    from rspca import __version__
+
+    check_is_fitted(model)
+    known = _checked_scores(model, scores)
+    columns = {} if samples is None else dict(samples.items())  # a frame has items too
+    told = {f"samples[{name!r}]": values for name, values in columns.items()}
+    _check_samples(known, {"sample_names": sample_names, "documents": documents} | told)
+    if label is not None and label not in columns:
+        raise ValueError(
+            f"label={label!r} must name a column of samples, which has {', '.join(map(str, columns)) or 'none'}."
+        )
+    called = _feature_names(model, feature_names)
+    ranked = [model.top_features(j, names=range(model.n_features_in_)) for j in range(model.n_components_)]
+    used = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[:MOST_FEATURES]))
+    place = {index: number for number, index in enumerate(used)}
+    people = _sample_names(known, sample_names)
+    texts = None if documents is None else list(documents)
+    return {
+        "title": plain_text(title or "Sparse principal components"),
+        "generator": f"rspca {__version__}",
+        "summary": summary(model),
+        "preparation": preparation(model),
+        "named": called is not None,
+        "components": [_component(model, j, ranked[j], place, known, people, texts) for j in range(len(ranked))],
+        "features": {
+            "names": [f"x{i}" for i in used] if called is None else names(called, used, "feature"),
+            "columns": _feature_columns(model, used, called),
+        },
+        "overlap": _overlap(model),
+        "correlation": _correlation(model, known),
+        "scores": None if known is None else _scores(known, people, columns, label),
+        "path": None if path_points is None else _path(path_points),
+        "comparison": None if comparison is None else _comparison(comparison),
+        "settings": settings(model),
+        "provenance": provenance_rows(provenance or {}),
+    }
+
+
+def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
+    if scores is None:
+        return None
+    known = real_array("scores", scores)
+    if known.ndim != 2 or known.shape[1] != model.n_components_ or not len(known):
+        raise ValueError(
+            f"scores has shape {known.shape}; {model.n_components_} column(s) are needed: model.transform(X)."
+        )
+    if not np.isfinite(known).all():
+        raise ValueError("scores contains NaN or infinite values; scores as transform returns them are needed.")
+    return known
+
+
+def _check_samples(scores: Array | None, told: Mapping[str, Any]) -> None:
+    """Refuse what is told of samples if there are no scores to tell it of, or if it does not fit them."""
+    for name, values in told.items():
+        if values is not None and scores is None:
+            raise ValueError(
+                f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X)."
+            )
+        if values is not None and scores is not None and len(values) != len(scores):
+            raise ValueError(f"{name} has {len(values)} entries for {len(scores)} rows of scores; give one for each.")
+
+
+def _feature_names(model: SparsePCA, given: Sequence[Any] | None) -> Any:
+    if given is not None and len(given) != model.n_features_in_:
+        raise ValueError(
+            f"feature_names has {len(given)} entries for {model.n_features_in_} features; give one for each."
+        )
+    return getattr(model, "feature_names_in_", None) if given is None else list(given)
+
+
+def _sample_names(scores: Array | None, given: Sequence[Any] | None) -> list[str]:
+    if scores is None:
+        return []
+    if given is None:
+        return [f"sample {i}" for i in range(len(scores))]
+    return names(list(given), range(len(given)), "sample")
+
+
+def _component(
+    model: SparsePCA, number: int, ranked: list[Any], place: Mapping[int, int], scores: Array | None,
+    people: list[str], documents: Sequence[str] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return one card."""
+    shown = ranked[:MOST_FEATURES]
+    chances = [feature.inclusion_probability for feature in shown]
+    loadings = numbers([feature.loading for feature in shown], 5)
+    linked = getattr(model, "linked_share_", None)
+    note = None if linked is None else linkage_note(float(linked[number]))
+    proofs = getattr(model, "certificates_", None)
+    ratios = model.explained_variance_ratio_
+    return {
+        "number": number + 1,
+        "variance": float(model.explained_variance_[number]),
+        "share": float(ratios[number]),
+        "cumulative": float(np.sum(ratios[: number + 1])),
+        "certificate": None if proofs is None else certificate_words(proofs[number], model, number),
+        "notes": [note] if note else [],
+        "count": len(ranked),
+        "places": [place[feature.name] for feature in shown],
+        "loadings": loadings,
+        "decimals": max(2, -2 - loadings["exponent"]),
+        "probabilities": None if None in chances else numbers(chances, 4),
+        "top": [] if scores is None else _top(scores[:, number], people, documents),
+    }
+
+
+def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Return the samples with the largest |score|."""
+    best = np.argsort(-np.abs(scores), kind="stable")[:TOP_SAMPLES].tolist()
+    texts = [None if documents is None else plain_text(" ".join(str(documents[i]).split())) for i in best]
+    return [
+        {"name": people[i], "score": float(f"{scores[i]:.4g}"), "text": text}
+        for i, text in zip(best, texts, strict=True)
+    ]
+
+
+def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dict[str, Any]]:
+    """Return what is known of the features beyond their names, unless it is their names again."""
+    found = []
+    for name, values in getattr(model, "features_", {}).items():
+        chosen = np.asarray(values)[used]
+        if called is None or [str(v) for v in chosen.tolist()] != [str(called[i]) for i in used]:
+            found.append({"name": plain_text(name), **column(chosen)})
+    return found
+
+
+def _overlap(model: SparsePCA) -> list[list[int]]:
+    """Return how many features every two components share."""
+    return [[len(np.intersect1d(one, other)) for other in model.supports_] for one in model.supports_]
+
+
+def _correlation(model: SparsePCA, scores: Array | None) -> dict[str, Any]:
+    """Return how alike every two components are: by their scores, or by their loadings where there are no scores."""
+    columns = model.components_.T.astype(np.float64) if scores is None else scores - scores.mean(axis=0)
+    values = np.clip(cosines(columns), -1.0, 1.0).round(3) + 0.0  # no negative zero
+    return {"of": "loadings" if scores is None else "scores", "values": values.tolist()}
+
+
+def _scores(scores: Array, people: list[str], samples: Mapping[str, Any], label: str | None) -> dict[str, Any]:
+    """Return the scatter: all samples, or, of very many, some at even distances."""
+    shown = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_SAMPLES)).astype(int))
+    return {
+        "total": len(scores),
+        "names": [people[i] for i in shown],
+        "components": [numbers(values, 4) for values in scores[shown].T],
+        "columns": [sample_column(name, np.asarray(values)[shown], name == label) for name, values in samples.items()],
+        "label": None if label is None else list(samples).index(label),
+    }
+
+
+def _path(points: Path) -> dict[str, Any]:
+    """Return the path over k as shares of the first principal component, whose variance no k features exceed."""
+    rows = []
+    for p in points:
+        upper = None if p.upper is None else min(1.0, float(p.upper / p.variance * p.share))
+        gap = None if p.gap is None else float(p.gap)
+        rows.append({"k": int(p.k), "variance": float(p.variance), "share": float(p.share), "upper": upper, "gap": gap})
+    return {"points": rows, "suggested": int(points.suggested), "why": points.why.replace(" %", "\N{NO-BREAK SPACE}%")}
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the methods, best first, and what was proven of all of them."""
+    proof = comparison.certificate
+    rows = [
+        {
+            "method": row.method, "loadings": row.normalization, "nonzeros": int(row.nonzeros),
+            "share": float(row.share), "of_bound": None if row.of_bound is None else float(row.of_bound),
+            "overlap": float(row.overlap), "passes": float(row.passes), "seconds": float(row.seconds),
+        }
+        for row in comparison
+    ]  # fmt: skip
+    skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
+    return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof)}

@@ -1,0 +1,222 @@
+"""The AnnData shell: sparse components of cells by genes, stored where scanpy's pca stores its own. No mathematics."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rspca.checks import check_integer
+from rspca.estimator import SparsePCA
+from rspca.formats.h5ad import chosen_variables, held
+from rspca.operators.blocks import memory_size
+from rspca.operators.sources import as_operator
+
+CELLS_LOOKED_AT = 500
+"""Cells whose values tell raw counts from normalized ones."""
+
+
+class _Default:
+    def __repr__(self) -> str:
+        return "'highly_variable' if present"
+
+
+DEFAULT_MASK = _Default()
+
+
+def spca(
+    adata: Any,
+    n_comps: int = 10,
+    *,
+    k: Any = 50,
+    layer: str | None = None,
+    mask_var: Any = DEFAULT_MASK,
+    key_added: str | None = None,
+    copy: bool = False,
+    dtype: Any = "float32",
+    random_state: Any = 0,
+    certify: bool = False,
+    max_memory: int | str | None = None,
+    **options: Any,
+) -> Any:
+    """Find components of exactly k genes each, and store them in an AnnData object as ``scanpy.pp.pca`` does.
+
+    Sparse data stay sparse. The matrix of a backed file stays on disk if it is larger than `max_memory`; what is found
+    is set in memory, and in the file only when you write it.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells by genes, normalized and logarithmized; whole numbers, as of raw counts, draw a warning.
+    n_comps : int
+        Number of components.
+    k : int or sequence of int
+        Genes in each component.
+    layer : str
+        Layer to use instead of X.
+    mask_var : str, array of truth values, or None
+        Genes to choose from: a column of var, or one truth value per gene; None: all. By default
+        ``var["highly_variable"]`` where it is present.
+    key_added : str
+        Key in obsm, varm and uns, instead of ``X_spca``, ``sPCs`` and ``spca``.
+    copy : bool
+        Leave `adata` as it is and return a copy with the results.
+    dtype : data-type
+        Of the scores.
+    random_state : int, RandomState, Generator or None
+        Seed of the rounding.
+    certify : bool
+        Prove for each component how far it is from the best.
+    max_memory : int or str
+        For a backed file, such as "500MB": what the matrix may take, or its blocks if it takes more; None: 1 GiB.
+    **options
+        Of :class:`SparsePCA`: ``scale``, ``center``, ``method``, ``deflation``, ``certify_seconds``, ... `groups` may
+        be a column of var, or have an entry for each gene.
+
+    Returns
+    -------
+    AnnData or None
+        None, or the copy. Set are
+
+        ``obsm["X_spca"]``
+            Scores, cells by components.
+        ``varm["sPCs"]``
+            Loadings, genes by components: k of each column are not zero, none outside of the mask.
+        ``uns["spca"]``
+            ``params``, ``variance``, ``variance_ratio`` (adjusted, as ``explained_variance_`` of :class:`SparsePCA`),
+            and with `certify` ``certificates``: ``lower``, ``upper``, ``gap``, ``status``, and ``json`` for
+            ``rspca.Certificate.from_json``. Lower and upper are sums of squares, without a divisor.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, rspca
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.log1p(rng.poisson(0.5, (100, 30)))
+    >>> X[:, [4, 8, 15]] += np.abs(rng.normal(size=(100, 1)))  # three genes of one program
+    >>> adata = anndata.AnnData(X)
+    >>> rspca.spca(adata, n_comps=2, k=3)
+    >>> adata.var_names[adata.varm["sPCs"][:, 0] != 0].tolist(), adata.obsm["X_spca"].shape
+    (['4', '8', '15'], (100, 2))
+    """
+    _check_slots(adata, layer, key_added, copy)
+    _check_options(options)
+    dtype = np.dtype(dtype)
+    if isinstance(mask_var, _Default):
+        mask_var = "highly_variable" if "highly_variable" in adata.var else None
+    genes = chosen_variables(adata.var, mask_var, "mask_var")
+    width = adata.n_vars if genes is None else len(genes)
+    check_integer("n_comps", n_comps, 1, min(adata.n_obs, width), f" (of {adata.n_obs} cells and {width} genes)")
+    if "groups" in options:
+        options["groups"] = _groups(adata.var, options["groups"], genes)
+    X = adata.X if layer is None else adata.layers[layer]
+    X = X.copy() if adata.is_view else X
+    if _are_counts(X[:CELLS_LOOKED_AT]):
+        which = "X" if layer is None else f"Layer {layer!r}"
+        warnings.warn(
+            f"{which} holds whole numbers, like raw counts: components then follow the depth of cells and the most "
+            "abundant genes. Normalize first, for example with sc.pp.normalize_total(adata) and sc.pp.log1p(adata), or "
+            "choose another layer.", UserWarning, stacklevel=2,
+        )  # fmt: skip
+    if adata.isbacked and layer is None:
+        op = as_operator(held(X, genes, memory_size(max_memory), str(adata.filename)))
+    else:
+        op = as_operator(X if genes is None else X[:, genes])
+    model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options).fit(op)
+    adata = adata.copy() if copy else adata
+    _store(adata, model, model.transform(op).astype(dtype), genes, key_added, _params(model, mask_var, layer))
+    return adata if copy else None
+
+
+def _store(
+    adata: Any, model: SparsePCA, scores: Any, genes: Any, key_added: str | None, params: dict[str, Any]
+) -> None:
+    in_obsm, in_varm, in_uns = ("X_spca", "sPCs", "spca") if key_added is None else [key_added] * 3
+    loadings = np.zeros((adata.n_vars, model.n_components_), dtype=model.components_.dtype)
+    loadings[slice(None) if genes is None else genes] = model.components_.T
+    found: dict[str, Any] = {
+        "params": params,
+        "variance": model.explained_variance_,
+        "variance_ratio": model.explained_variance_ratio_,
+    }
+    if model.certify:
+        proven = model.certificates_
+        found["certificates"] = {
+            "lower": np.array([one.lower for one in proven]),
+            "upper": np.array([one.upper for one in proven]),
+            "gap": np.array([one.gap for one in proven]),
+            "status": np.array([one.status for one in proven]),
+            "json": np.array([json.dumps(one.as_json()) for one in proven]),
+        }
+    adata.obsm[in_obsm] = scores
+    adata.varm[in_varm] = loadings
+    adata.uns[in_uns] = found
+
+
+def _params(model: SparsePCA, mask_var: Any, layer: str | None) -> dict[str, Any]:
+    """Return the settings as .h5ad files can store them; what is None is left out."""
+    found: dict[str, Any] = {
+        "zero_center": bool(model.center),
+        "use_highly_variable": isinstance(mask_var, str) and mask_var == "highly_variable",
+        "n_comps": model.n_components_,
+        "k": int(model.k) if np.ndim(model.k) == 0 else np.asarray(model.k, dtype=np.int64),
+        "method": model.method,
+        "deflation": model.deflation,
+        "scale": model.scale,
+    }
+    if mask_var is not None:
+        found["mask_var"] = mask_var if isinstance(mask_var, str) else np.asarray(mask_var, dtype=bool)
+    if layer is not None:
+        found["layer"] = layer
+    if isinstance(model.random_state, int | np.integer):
+        found["random_state"] = int(model.random_state)
+    return found
+
+
+def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> None:
+    """Raise unless there is a matrix to read and a place to write to."""
+    needed = ("obsm", "varm", "uns", "var", "layers", "isbacked", "is_view")
+    if not all(hasattr(adata, name) for name in needed):
+        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. SparsePCA takes matrices.")
+    if adata.isbacked and (copy or adata.is_view):
+        what = "copy=True" if copy else "a view"
+        raise ValueError(f"{what} of a backed file cannot be written to; use copy=False on the whole, or to_memory().")
+    if key_added is not None and not isinstance(key_added, str):
+        raise TypeError(f"key_added={key_added!r} must be a string or None.")
+    layers = ", ".join(adata.layers) or "none"
+    if layer is not None and layer not in adata.layers:
+        raise ValueError(f"adata has no layer {layer!r}; its layers are {layers}.")
+    if layer is None and adata.X is None:
+        raise ValueError(f"adata has no X; give layer=, one of {layers}.")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    known = [name for name in inspect.signature(SparsePCA).parameters if name != "n_components"]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        hint = " zero_center of scanpy is center here." if "zero_center" in unknown else ""
+        raise TypeError(f"spca has no option {', '.join(unknown)}; those of SparsePCA are {', '.join(known)}.{hint}")
+
+
+def _are_counts(block: Any) -> bool:
+    """Tell whether a few rows hold whole numbers, none negative, and not only 0 and 1."""
+    block = block.compute() if hasattr(block, "compute") else block
+    values = np.asarray(block.data if hasattr(block, "toarray") else block)
+    if values.size == 0 or values.dtype.kind not in "iuf":
+        return False
+    return bool(values.min() >= 0 and values.max() > 1 and np.array_equal(values, np.floor(values)))
+
+
+def _groups(var: Any, groups: Any, genes: Any) -> Any:
+    """Return the group of each gene in the mask, from a column of var or an entry for every gene."""
+    if isinstance(groups, str):
+        if groups not in var:
+            raise ValueError(
+                f"groups={groups!r} is no column of var; its columns are {', '.join(map(str, var)) or 'none'}."
+            )
+        groups = np.asarray(var[groups].astype(str))
+    if genes is None or groups is None or np.shape(groups) != (len(var),):
+        return groups
+    return np.asarray(groups)[genes]

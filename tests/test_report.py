@@ -1,0 +1,289 @@
+"""What the report says: content made from a fitted model, and a page that no name in it can break."""
+
+import base64
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import rspca
+from rspca.report import render, report_content, write_report
+from rspca.report.columns import names
+
+WINE = load_wine()
+HOSTILE = [
+    "<script>alert(1)</script>", "</script><script>alert(2)</script>", "<!--<script>", "\"quotes\" 'and' `ticks`",
+    "two\nlines\r\nand\ttabs", "right\u202eto left", "=cmd|'/c calc'!A0", "{{7*7}} ${7*7} {% raw %}", "x" * 5000, "",
+    "&amp; &lt;b&gt;", "line\u2028separator\u2029", "nul\x00bell\x07", "half \ud800 a pair",
+    '"><img src=x onerror=alert(3)>', "javascript:alert(4)", "]]> --> */", "日本語 عربى",
+]  # fmt: skip
+
+
+def fitted(**options):
+    return rspca.SparsePCA(**{"n_components": 3, "k": 4, "scale": True, "random_state": 0} | options).fit(WINE.data)
+
+
+def values(column):
+    return [None if v is None else v * 10.0 ** column["exponent"] for v in column["values"]]
+
+
+def test_components_are_ranked_with_their_loadings_shares_and_probabilities():
+    model = fitted()
+    content = report_content(model, feature_names=WINE.feature_names)
+    for j, card in enumerate(content["components"]):
+        ranked = model.top_features(j, names=WINE.feature_names)
+        assert [content["features"]["names"][place] for place in card["places"]] == [one.name for one in ranked]
+        np.testing.assert_allclose(values(card["loadings"]), [one.loading for one in ranked], atol=1e-5)
+        np.testing.assert_allclose(
+            values(card["probabilities"]), [one.inclusion_probability for one in ranked], atol=1e-3
+        )
+        assert card["share"] == model.explained_variance_ratio_[j]
+        assert card["cumulative"] == pytest.approx(model.explained_variance_ratio_[: j + 1].sum())
+    json.dumps(content, allow_nan=False)
+
+
+def test_what_is_not_given_is_not_on_the_page():
+    content = report_content(fitted(method="maxcomp"))
+    assert content["scores"] is content["path"] is content["comparison"] is None
+    assert content["components"][0]["certificate"] is content["components"][0]["probabilities"] is None
+    assert content["features"]["names"][0].startswith("x")
+    page = render(content)
+    for section in ("scores", "path", "comparison"):
+        assert f'id="{section}"' not in page
+    assert "certify=True" in page
+    assert "counted from 0" in page
+
+
+def test_one_component_has_no_relations():
+    assert 'id="relations"' in render(report_content(fitted()))
+    assert 'id="relations"' not in render(report_content(fitted(n_components=1)))
+
+
+def test_overlap_and_correlation_agree_with_numpy():
+    model = fitted(deflation="projection")
+    scores = model.transform(WINE.data)
+    content = report_content(model, scores=scores)
+    np.testing.assert_allclose(content["correlation"]["values"], np.corrcoef(scores.T), atol=1e-3)
+    assert content["correlation"]["of"] == "scores"
+    used = model.components_ != 0
+    assert content["overlap"] == (used.astype(int) @ used.T.astype(int)).tolist()
+    assert report_content(model)["correlation"]["of"] == "loadings"
+
+
+def test_a_proof_is_told_in_words():
+    content = report_content(fitted(certify=True))
+    first, second = (card["certificate"] for card in content["components"][:2])
+    assert first["sentence"] == "Proven optimal: no 4 features have more variance."
+    assert second["sentence"].endswith("given the components before it.")
+    noise = np.random.default_rng(0).standard_normal((60, 200))
+    model = rspca.SparsePCA(1, k=20, certify=True, certify_seconds=0.2, random_state=0).fit(noise)
+    said = report_content(model)["components"][0]["certificate"]
+    share = float(re.search(r"no 20 features have more than ([\d.]+)\s% more variance", said["sentence"])[1]) / 100
+    assert model.certificates_[0].gap <= share <= 1.2 * model.certificates_[0].gap
+    assert "proof is weak" in said["sentence"]
+
+
+def test_a_proof_for_other_features_or_loadings_claims_nothing_of_the_component():
+    groups = np.arange(WINE.data.shape[1]) // 3
+    capped = fitted(groups=groups, certify=True)
+    said = report_content(capped)["components"][0]["certificate"]["sentence"]
+    assert "keeps to a limit on groups" in said
+    assert "without the limit on groups" in said
+    assert "Proven optimal" not in said
+    naive = fitted(normalization="naive", polish=False, certify=True)
+    assert "does not have refitted loadings" in report_content(naive)["components"][0]["certificate"]["sentence"]
+
+
+def test_linked_snps_are_noted_also_after_saving(tmp_path):
+    pytest.importorskip("numba", reason="packed genotypes need numba: pip install 'rspca[genetics]'")
+    X = np.repeat(rspca.datasets.make_genotypes(100, 100, 3)[0], 6, axis=1)
+    rspca.formats.write_plink(tmp_path / "x.bed", X)
+    table = rspca.read(tmp_path / "x.bed")
+    with pytest.warns(UserWarning, match="strongly correlated"):
+        model = rspca.SparsePCA(1, k=20, scale="patterson", random_state=0).fit(table)
+    model.save(tmp_path / "model.npz")
+    for one in (model, rspca.load(tmp_path / "model.npz")):
+        content = report_content(
+            one, scores=one.transform(table), sample_names=table.sample_names, samples=table.samples
+        )
+        assert "shows linkage" in content["components"][0]["notes"][0]
+        assert [c["name"] for c in content["features"]["columns"]][:2] == [
+            "chromosome",
+            "position",
+        ]  # not the name again
+        assert {c["color"] for c in content["scores"]["columns"]} <= {"none", "category"}
+
+
+def test_path_and_comparison_are_shown_as_they_are():
+    pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    path = rspca.path(pitprops, [1, 3, 5, 8, 13], certify=True)
+    compared = rspca.compare(pitprops, 5, methods=["rspca", "maxcomp", "pca"])
+    model = rspca.SparsePCA(2, k=5, random_state=0).fit(pitprops)
+    content = report_content(model, path_points=path, comparison=compared)
+    assert content["path"]["suggested"] == path.suggested
+    for point, shown in zip(path, content["path"]["points"], strict=True):
+        assert shown["share"] <= shown["upper"] <= min(1.0, shown["share"] * (1 + point.gap) + 1e-12)
+    assert [row["method"] for row in content["comparison"]["rows"]] == [row.method for row in compared]
+    assert "13 features" in content["summary"]
+    assert "samples" not in content["summary"]  # a Gram matrix has none
+
+
+def test_samples_with_the_largest_scores_are_named_with_their_texts():
+    model = fitted()
+    scores = model.transform(WINE.data)
+    texts = [f"wine\n number {i}" for i in range(len(scores))]
+    top = report_content(model, scores=scores, documents=texts)["components"][1]["top"]
+    best = int(np.abs(scores[:, 1]).argmax())
+    assert top[0] == {"name": f"sample {best}", "score": float(f"{scores[best, 1]:.4g}"), "text": f"wine number {best}"}
+    assert [abs(one["score"]) for one in top] == sorted((abs(one["score"]) for one in top), reverse=True)
+
+
+def test_frames_and_series_are_taken_by_position():
+    pandas = pytest.importorskip("pandas")
+    model = fitted()
+    about = pandas.DataFrame({"cultivar": WINE.target, "name": [f"w{i}" for i in range(178)]}, index=range(178, 0, -1))
+    content = report_content(
+        model, scores=model.transform(WINE.data), samples=about, label="cultivar", sample_names=about["name"],
+        documents=about["name"], feature_names=pandas.Index(WINE.feature_names),
+    )  # fmt: skip
+    assert content["scores"]["names"][:2] == ["w0", "w1"]
+    assert [one["color"] for one in content["scores"]["columns"]] == ["category", "none"]
+
+
+def test_of_very_many_samples_some_are_drawn_and_the_page_says_so():
+    model = fitted()
+    scores = np.resize(model.transform(WINE.data), (12_000, 3))
+    content = report_content(model, scores=scores, samples={"row": np.arange(12_000)})
+    assert len(content["scores"]["names"]) == 5000
+    assert content["scores"]["columns"][0]["values"][-1] == 11_999
+    assert re.search(r"5,000 of\s+12,000", render(content))
+
+
+def test_of_very_many_features_the_largest_loadings_are_listed():
+    X = np.random.default_rng(0).standard_normal((20, 1500))
+    content = report_content(rspca.SparsePCA(1, method="pca").fit(X))
+    assert len(content["components"][0]["places"]) == 1000
+    assert content["components"][0]["count"] == 1500
+
+
+def test_settings_that_differ_from_the_defaults_are_marked():
+    content = report_content(fitted(groups=np.arange(13) // 2))
+    changed = {one["name"]: one["value"] for one in content["settings"] if one["changed"]}
+    assert changed == {
+        "n_components": "3",
+        "k": "4",
+        "scale": "True",
+        "random_state": "0",
+        "groups": "13 labels, 7 different",
+    }
+
+
+def test_provenance_is_shown_line_by_line():
+    given = {"input": ["a.csv", "b.csv"], "sha256": {"a.csv": "00ff"}, "seed": 0}
+    rows = report_content(fitted(), provenance=given)["provenance"]
+    assert rows == [["input", ["a.csv", "b.csv"]], ["sha256", ["a.csv: 00ff"]], ["seed", ["0"]]]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"scores": np.zeros((5, 2))}, "3 column"),
+        ({"scores": np.full((5, 3), np.nan)}, "NaN"),
+        ({"scores": np.zeros((5, 3)), "sample_names": ["a"]}, "sample_names has 1 entries for 5 rows"),
+        ({"scores": np.zeros((5, 3)), "samples": {"a": range(4)}}, r"samples\['a'\] has 4 entries"),
+        ({"scores": np.zeros((5, 3)), "samples": {"a": range(5)}, "label": "b"}, "which has a"),
+        ({"samples": {"a": [1]}}, "give scores="),
+        ({"documents": ["a"]}, "give scores="),
+        ({"label": "a"}, "which has none"),
+        ({"feature_names": ["a"]}, "1 entries for 13 features"),
+    ],
+    ids=["columns", "nan", "names", "samples", "label", "no scores", "documents", "no samples", "features"],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        report_content(fitted(), **given)
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        write_report(tmp_path / "nowhere" / "page.html", fitted())
+
+
+def test_the_report_is_a_shell_that_loads_no_other_and_no_templates_before_it_must():
+    code = (
+        "import sys, rspca.report; print([m for m in ('jinja2', 'rspca.estimator', 'rspca.cli') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_no_name_leaves_its_place(tmp_path):
+    n = len(HOSTILE)
+    X = np.random.default_rng(0).standard_normal((30, n))
+    model = rspca.SparsePCA(2, k=n, random_state=0).fit(X)
+    path = write_report(
+        tmp_path / "page.html", model, scores=model.transform(X), sample_names=np.resize(HOSTILE, 30).tolist(),
+        samples={name: np.resize(HOSTILE, 30).tolist() for name in HOSTILE}, label=HOSTILE[0], title=HOSTILE[1],
+        provenance=dict.fromkeys(HOSTILE, HOSTILE), documents=np.resize(HOSTILE, 30).tolist(), feature_names=HOSTILE,
+    )  # fmt: skip
+    page = path.read_text(encoding="utf-8")
+    assert page.count("<script") == page.count("</script>") == 2
+    assert not re.search(r"<img|<b>|alert\(\d\)</script|\x00|\u202e|\u2028", page)
+    embedded = re.search(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)[1]
+    assert not re.search("[<>&]", embedded)
+    assert set(json.loads(embedded)["features"]["names"]) == set(names(HOSTILE, range(n), "feature"))
+
+
+def test_the_policy_allows_this_script_and_style_only():
+    page = render(report_content(fitted()))
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for kind in ("script", "style"):
+        body = re.search(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert not re.search(r"https?://(?!www\.w3\.org)|\sstyle=|\son\w+=|innerHTML|eval\(", page)
+
+
+def test_without_scripts_the_largest_loadings_are_readable():
+    page = render(report_content(fitted(), feature_names=WINE.feature_names))
+    shown = "".join(re.findall(r"<noscript>(.*?)</noscript>", page, re.DOTALL))
+    assert shown.count("flavanoids") >= 1
+    assert "+0.540" in shown
+
+
+def large_model(extra=False):
+    """A fit of 20 components of 1,000 features each, made by hand: what counts is its size."""
+    rng, n = np.random.default_rng(0), 40_000
+    components = np.zeros((20, n))
+    for row in components:
+        row[rng.choice(n, 1000, replace=False)] = rng.standard_normal(1000)
+        row /= np.linalg.norm(row)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = rspca.SparsePCA(20, k=1000).fit(rng.standard_normal((25, 1000)))
+    model.components_, model.n_features_in_ = components, n
+    model.supports_ = [np.flatnonzero(row) for row in components]
+    model.inclusion_probability_ = type(model.inclusion_probability_)(np.abs(components) ** 0.1 * (components != 0))
+    model.feature_names_in_ = np.array([f"rs{i}" for i in rng.integers(10**6, 10**8, n)], dtype=object)
+    if extra:
+        model.features_ = {
+            "chromosome": rng.integers(1, 23, n).astype(str), "position": rng.integers(1, 2 * 10**8, n),
+            "allele_1": rng.choice(list("ACGT"), n), "allele_2": rng.choice(list("ACGT"), n),
+            "frequency": rng.random(n), "missing": rng.random(n) * 0.02,
+        }  # fmt: skip
+    return model, rng.standard_normal((2500, 20)) * 7.0, rng.choice(["AFR", "EUR", "EAS", "SAS", "AMR"], 2500)
+
+
+@pytest.mark.parametrize("extra", [False, True], ids=["names", "SNPs"])
+def test_a_large_report_is_at_most_one_and_a_half_megabytes(extra):
+    model, scores, population = large_model(extra)
+    people = [f"HG{i:05d}" for i in range(2500)]
+    page = render(report_content(model, scores=scores, sample_names=people, samples={"population": population}))
+    assert len(page.encode()) <= 1_500_000
