@@ -39,10 +39,11 @@ class Centered(Wrapper):
         return _less_outer(self.inner.rmatmat(U), self.mean, total)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """Both in one read: the centered scores sum to zero, so only `shift` leaves a term of its own."""
+        """Both in one read: what rounding, or `shift`, leaves of the sum of the scores is taken off with the mean."""
         product, scores = self.inner.gram_and_scores(V, self.mean @ V + shift)
-        if np.any(shift):
-            product = product + self.shape[0] * np.multiply.outer(self.mean, shift)
+        # Exact scores would sum to zero. These do so up to rounding, which a large mean would make large again.
+        total = np.sum(scores, axis=0, dtype=np.float64)
+        product = product - np.multiply.outer(self.mean, total)
         return product, scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
