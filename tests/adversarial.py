@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from enumeration import CENTERED, PLAIN
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_operators import FiveMembers
 
 import rspca
 
@@ -127,28 +128,5 @@ CONTAINERS: dict[str, Callable[[np.ndarray], Any]] = {
     "csr": sp.csr_array,
     "csc float32": lambda X: sp.csc_array(X.astype(np.float32)),
     "streamed": lambda X: rspca.as_operator(X, max_memory="1MB"),
-    "five members": lambda X: FiveMembers(X),
+    "five members": FiveMembers,
 }
-
-
-class FiveMembers(NamedTuple):
-    """The least that a user's own kind of data must have."""
-
-    X: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.X.dtype
-
-    def matmat(self, V: np.ndarray) -> np.ndarray:
-        return self.X @ V
-
-    def rmatmat(self, U: np.ndarray) -> np.ndarray:
-        return self.X.T @ U
-
-    def columns(self, support: np.ndarray) -> np.ndarray:
-        return self.X[:, support]

@@ -163,7 +163,9 @@ def test_polishing_is_never_below_rounding_and_one_more_draw_never_below_one_les
         assert variance(polish=False, n_draws=8) >= rounded * (1.0 - 1e-9)
 
 
-@invariant(60, problem=problems(most_features=12), k=st.floats(1.0, 12.0), solver_tol=st.sampled_from([0.0, 1e-7, 1e-3]))
+@invariant(
+    60, problem=problems(most_features=12), k=st.floats(1.0, 12.0), solver_tol=st.sampled_from([0.0, 1e-7, 1e-3])
+)
 def test_stage_one_climbs_and_ends_where_its_own_linearization_does(problem, k, solver_tol):
     climbed = []
     start = np.random.default_rng(0).standard_normal(problem.X.shape[1])

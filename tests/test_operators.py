@@ -632,3 +632,12 @@ def test_centering_single_precision_data_far_from_zero_keeps_the_gram_product(ki
         exact = Z.T @ (Z @ V)
         error = np.abs(Centered(rspca.as_operator(kind(X))).gram(V) - exact).max() / np.abs(exact).max()
         assert error <= 4.0 * np.finfo(np.float32).eps * mean
+
+
+def test_an_operator_that_can_be_indexed_is_still_an_operator():
+    # It was taken for data to stream, because it has row slices, and its items were taken for rows.
+    class Indexed(FiveMembers):
+        def __getitem__(self, part):
+            raise AssertionError("products are what an operator is asked for")
+
+    assert_agrees(rspca.as_operator(Indexed(floats())), floats())

@@ -1,0 +1,394 @@
+"""Mutation testing: small wrong changes to the steps and the certificates, and whether the tests notice.
+
+    python benchmarks/mutants.py --limit 60            the first 60 of the 400
+    python benchmarks/mutants.py --jobs 2              all of them, or those that --out does not have yet
+    python benchmarks/mutants.py --report              the score of what has been run
+
+400 places are drawn with a fixed seed from all places in the files below. Each mutant runs in a copy of the package
+against the tests of its file, then against further ones, until one fails or runs out of time. Results are kept in
+benchmarks/results/mutants.jsonl, one a line, so that a run can be stopped and taken up again; the report is written to
+benchmarks/results/mutants.txt. Not mutated: docstrings, types, messages of errors, and the constants at the top of a
+file and in signatures, which are budgets and tolerances.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "rspca"
+RESULTS = ROOT / "benchmarks" / "results"
+SEED, WANTED = 8, 400
+WHOLE = ["test_invariants.py", "test_decomposition.py"]
+PROOFS = ["test_certificates.py", "test_invariants.py", "test_certify.py"]
+TESTS: dict[str, list[list[str]]] = {
+    "vectors.py": [["test_vectors.py"], ["test_relaxation.py", "test_rounding.py"], WHOLE],
+    "choice.py": [["test_groups.py", "test_polishing.py"], WHOLE],
+    "spectral.py": [["test_spectral.py"], ["test_polishing.py", "test_variance.py"], WHOLE],
+    "relaxation.py": [["test_relaxation.py"], ["test_sketch.py", "test_paper.py"], WHOLE],
+    "rounding.py": [["test_rounding.py"], WHOLE],
+    "normalization.py": [["test_polishing.py"], WHOLE],
+    "polishing.py": [["test_polishing.py"], ["test_sketch.py", "test_groups.py"], WHOLE],
+    "deflation.py": [["test_deflation.py"], WHOLE],
+    "variance.py": [["test_variance.py"], ["test_estimator.py"]],
+    "sketch.py": [["test_sketch.py"], ["test_invariants_symmetry.py"]],
+    "ascent.py": [["test_polishing.py", "test_sketch.py"], ["test_groups.py", "test_invariants_symmetry.py"], WHOLE],
+    "certificates/certificate.py": [["test_certify.py"]],
+    "certificates/certify.py": [["test_certify.py"], ["test_invariants.py", "test_paths.py"]],
+    "certificates/bounds.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/duals.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/elimination.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/lowrank.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/nodes.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/precision.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/progress.py": [["test_certify.py"], ["test_certificates.py"]],
+    "certificates/search.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/semidefinite.py": [["test_certificates.py"], ["test_methods.py"], PROOFS[1:]],
+    "certificates/spectra.py": [["test_certificates.py"], PROOFS[1:]],
+    "certificates/stages.py": [["test_certify.py"], ["test_certificates.py", "test_paths.py"]],
+}
+INTERPRETED = {"certificates/nodes.py"}
+"""Files that numba compiles: their mutants run as plain Python, the same source, so that no compilation is waited for
+and nothing compiled before is taken for them. For all other mutants the compiled functions are those of the copy."""
+SECONDS = 400
+"""Time for the tests of one level; a mutant that needs more counts as noticed."""
+EQUIVALENT: dict[str, str] = {}
+"""Mutants that change no result, `file:line:column+length kind` -> why; counted apart."""
+
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq, ast.NotEq),
+    ast.NotEq: (ast.Eq, ast.Eq),
+    ast.Is: (ast.IsNot, ast.IsNot),
+    ast.IsNot: (ast.Is, ast.Is),
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+SWAPPED = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "zeros": "ones"}
+SWAPPED |= {other: name for name, other in SWAPPED.items()}
+
+
+class Mutant(NamedTuple):
+    """One change: the place, what stands there, and what is put in its stead."""
+
+    file: str
+    line: int
+    column: int
+    kind: str
+    start: int
+    end: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}+{self.end - self.start} {self.kind}"
+
+
+def mutants_of(file: str) -> list[Mutant]:
+    """Return all mutants of a file, in the order of their places."""
+    source = (SOURCE / file).read_bytes()
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found = []
+    for node, kind, changed in changes(ast.parse(source)):
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        text = changed if isinstance(changed, str) else f"({ast.unparse(changed)})"
+        found.append(Mutant(file, node.lineno, node.col_offset, kind, start, end, text))
+    return sorted(found, key=lambda one: (one.start, one.end, one.kind))
+
+
+def changes(tree: ast.Module) -> Iterator[tuple[Any, str, Any]]:
+    """Yield every change of the code inside functions: the node, the kind, and the new node or text."""
+    for top in tree.body:
+        for function in ast.walk(top):
+            if isinstance(function, ast.FunctionDef):
+                for statement in function.body:
+                    yield from within(statement)
+
+
+def within(node: ast.AST) -> Iterator[tuple[Any, str, Any]]:
+    """Yield the changes of a statement or expression and of all that it contains."""
+    if isinstance(node, ast.FunctionDef | ast.Raise | ast.Import | ast.ImportFrom | ast.JoinedStr):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # a docstring
+        return
+    yield from of_statement(node)
+    yield from of_expression(node)
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from within(child)
+
+
+def of_statement(node: ast.AST) -> Iterator[tuple[Any, str, Any]]:
+    stored = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
+    called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    if isinstance(node, ast.AugAssign | ast.Break | ast.Continue) or stored or called:
+        yield node, "statement left out", "pass"
+    if isinstance(node, ast.If | ast.While | ast.IfExp):
+        yield node.test, "condition negated", ast.UnaryOp(ast.Not(), node.test)
+    if isinstance(node, ast.AugAssign) and type(node.op) in ARITHMETIC:
+        yield node, "arithmetic", unparenthesized(node, op=ARITHMETIC[type(node.op)]())
+
+
+def of_expression(node: ast.AST) -> Iterator[tuple[Any, str, Any]]:
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        border, opposite = COMPARISONS[type(node.ops[0])]
+        for number, operator in enumerate(dict.fromkeys((border, opposite))):
+            yield node, ("border" if number == 0 else "comparison"), replaced(node, ops=[operator(), *node.ops[1:]])
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield node, "arithmetic", replaced(node, op=ARITHMETIC[type(node.op)]())
+    elif isinstance(node, ast.BoolOp):
+        yield node, "and, or", replaced(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
+        yield node, "sign or negation left out", node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield node, "truth", ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield node, "one more", ast.Constant(node.value + 1)
+        yield node, "one less", ast.Constant(node.value - 1)
+    elif isinstance(node, ast.Slice):
+        for part in ("lower", "upper"):
+            end = getattr(node, part)
+            if end is not None and not isinstance(end, ast.Constant):
+                yield end, "slice", ast.BinOp(end, ast.Add(), ast.Constant(1))
+    elif isinstance(node, ast.Call):
+        name = node.func
+        if isinstance(name, ast.Name) and name.id in SWAPPED:
+            yield name, "least, largest", SWAPPED[name.id]
+        if isinstance(name, ast.Attribute) and name.attr in SWAPPED:
+            yield name, "least, largest", ast.unparse(replaced(name, attr=SWAPPED[name.attr]))
+    elif isinstance(node, ast.Return) and isinstance(node.value, ast.Name | ast.BinOp | ast.Call):
+        yield node.value, "result negated", ast.UnaryOp(ast.USub(), node.value)
+
+
+def replaced(node: Any, **fields: Any) -> Any:
+    new = copy.copy(node)
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return new
+
+
+def unparenthesized(node: Any, **fields: Any) -> str:
+    return ast.unparse(replaced(node, **fields))
+
+
+def chosen() -> list[Mutant]:
+    """Return the mutants of the fixed seed; one that does not compile is not one."""
+    everything = [one for file in TESTS for one in mutants_of(file)]
+    drawn = random.Random(SEED).sample(everything, len(everything))
+    kept = list[Mutant]()
+    for one in drawn:
+        try:
+            ast.parse(mutated(one))
+        except SyntaxError:
+            continue
+        kept.append(one)
+        if len(kept) == WANTED:
+            break
+    return kept
+
+
+def mutated(one: Mutant) -> bytes:
+    source = (SOURCE / one.file).read_bytes()
+    return source[: one.start] + one.text.encode() + source[one.end :]
+
+
+def difference(one: Mutant) -> list[str]:
+    """Return the lines before and after."""
+    before, after = (SOURCE / one.file).read_text().splitlines(), mutated(one).decode().splitlines()
+    first = one.line - 1
+    last = first + 1 + max(0, len(after) - len(before))
+    return [f"- {before[first].strip()}", *(f"+ {line.strip()}" for line in after[first:last])]
+
+
+class Copy:
+    """A copy of the package in which one mutant at a time lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(SOURCE, folder / "rspca", ignore=shutil.ignore_patterns("__pycache__"))
+        self.tests = folder / "tests"
+        shutil.copytree(ROOT / "tests", self.tests, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+
+    def run(self, one: Mutant | None, tests: list[str]) -> tuple[bool, str, float]:
+        """Return whether the tests notice, the first that does, and the seconds taken."""
+        began = time.perf_counter()
+        if one is not None:
+            target = self.folder / "rspca" / one.file
+            target.write_bytes(mutated(one))
+            os.utime(target, (time.time(), time.time() + random.randrange(10**6)))  # no byte code is taken for it
+        environment = os.environ | {
+            "PYTHONPATH": str(self.folder),
+            "RSPCA_HYPOTHESIS": "mutants",
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
+            "RSPCA_DATA": os.environ.get("RSPCA_DATA", str(ROOT.parent / "shared" / "data")),
+            **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")},
+        }
+        if one is not None and one.file in INTERPRETED:
+            environment["NUMBA_DISABLE_JIT"] = "1"
+        command = [
+            sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", "-rf",
+            *(f"tests/{name}" for name in tests),
+        ]  # fmt: skip
+        try:
+            ended = subprocess.run(
+                command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS
+            )
+            noticed = ended.returncode != 0
+            lines = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+            by = lines[0].split(" - ")[0] if lines else f"exit {ended.returncode}" if noticed else ""
+        except subprocess.TimeoutExpired:
+            noticed, by = True, "time"
+        finally:
+            if one is not None:
+                shutil.copy2(SOURCE / one.file, self.folder / "rspca" / one.file)
+        return noticed, by, time.perf_counter() - began
+
+
+def examine(one: Mutant, place: Copy) -> dict[str, Any]:
+    """Run a mutant against level after level of tests until one notices."""
+    noticed, by, seconds = False, "", 0.0
+    for tests in TESTS[one.file]:
+        noticed, by, took = place.run(one, tests)
+        seconds += took
+        if noticed:
+            break
+    return {
+        "name": one.name, "noticed": noticed, "by": by, "seconds": round(seconds, 1), "difference": difference(one),
+    }  # fmt: skip
+
+
+def report(results: list[dict[str, Any]], say: Any) -> None:
+    """Print the score, by file, and what nobody noticed."""
+    noticed = sum(one["noticed"] for one in results)
+    survivors = [one for one in results if not one["noticed"]]
+    same = [one for one in survivors if one["name"] in EQUIVALENT]
+    say(f"{len(results)} mutants of the {WANTED} with seed {SEED}, of steps and certificates")
+    say(f"noticed: {noticed}, {100 * noticed / max(len(results), 1):.1f} % of all")
+    counted = max(len(results) - len(same), 1)
+    say(f"without the {len(same)} that change no result: {100 * noticed / counted:.1f} %")
+    say(f"noticed by running out of time: {sum(one['by'] == 'time' for one in results)}\n")
+    totals, caught = (
+        Counter(file_of(one) for one in results),
+        Counter(file_of(one) for one in results if one["noticed"]),
+    )
+    for file in TESTS:
+        if totals[file]:
+            say(f"  {file:32} {caught[file]:4} of {totals[file]:4}")
+    for title, part in (("change no result", same), ("not noticed", [one for one in survivors if one not in same])):
+        say(f"\n{title}: {len(part)}")
+        for one in sorted(part, key=lambda one: one["name"]):
+            say(f"\n{one['name']}" + (f": {EQUIVALENT[one['name']]}" if one["name"] in EQUIVALENT else ""))
+            for line in one["difference"]:
+                say(f"  {line}")
+
+
+def file_of(result: dict[str, Any]) -> str:
+    return str(result["name"]).split(":")[0]
+
+
+def finished(path: Path, wanted: list[Mutant]) -> dict[str, dict[str, Any]]:
+    """Return the results that are kept, of mutants that are still what they were."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    known = {one["name"]: one for one in map(json.loads, lines)}
+    same = [one for one in wanted if one.name in known and known[one.name]["difference"] == difference(one)]
+    return {one.name: known[one.name] for one in same}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--limit", type=int, default=WANTED, help="so many of the mutants, in the order they were drawn"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument("--out", type=Path, default=RESULTS / "mutants.jsonl", help="where results are kept")
+    parser.add_argument("--report", action="store_true", help="only print what --out has")
+    parser.add_argument("--again", action="store_true", help="run those again that were not noticed")
+    options = parser.parse_args()
+    wanted = chosen()[: options.limit]
+    done = finished(options.out, wanted)
+    if options.again:
+        done = {name: one for name, one in done.items() if one["noticed"]}
+    if not options.report:
+        run_all([one for one in wanted if one.name not in done], done, options)
+    lines = [f"machine: {machine()}"]
+    report([done[one.name] for one in wanted if one.name in done], lines.append)
+    print("\n".join(lines))
+    (RESULTS / "mutants.txt").write_text("\n".join(lines) + "\n")
+
+
+def machine() -> str:
+    from common import machine
+
+    return machine()
+
+
+def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -> None:
+    """Run what is left, several at a time, and keep each result as it comes."""
+    with tempfile.TemporaryDirectory() as folder, options.out.open("a") as kept:
+        places: Queue[Copy] = Queue()
+        for number in range(options.jobs):
+            places.put(Copy(Path(folder) / str(number)))
+        check_unchanged(places.queue[0], {one.file for one in left})
+
+        def work(one: Mutant) -> dict[str, Any]:
+            place = places.get()
+            try:
+                return examine(one, place)
+            finally:
+                places.put(place)
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for result in pool.map(work, left):
+                done[result["name"]] = result
+                kept.write(json.dumps(result) + "\n")
+                kept.flush()
+                said = f"noticed by {result['by']}" if result["noticed"] else "NOT NOTICED"
+                print(f"{len(done):4} {result['name']}: {said}, {result['seconds']} s", flush=True)
+
+
+def check_unchanged(place: Copy, files: set[str]) -> None:
+    """Refuse to begin where the tests fail without any mutant: every mutant would seem noticed."""
+    levels = {tuple(level) for file in files for level in TESTS[file]}
+    for tests in sorted({name for level in levels for name in level}):
+        noticed, by, seconds = place.run(None, [tests])
+        print(f"     {tests} without a mutant: {f'FAILS, {by}' if noticed else 'passes'}, {seconds:.0f} s", flush=True)
+        if noticed:
+            raise SystemExit(f"{tests} fails without any mutant ({by}); mend that first.")
+
+
+if __name__ == "__main__":
+    main()
