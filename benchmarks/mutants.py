@@ -27,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from queue import Queue
 from typing import Any, NamedTuple
@@ -111,9 +112,15 @@ class Mutant(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}+{self.end - self.start} {self.kind}"
 
 
+@cache
+def source_of(file: str) -> bytes:
+    """Return a file as it was at the beginning: who works on it meanwhile does not disturb."""
+    return (SOURCE / file).read_bytes()
+
+
 def mutants_of(file: str) -> list[Mutant]:
     """Return all mutants of a file, in the order of their places."""
-    source = (SOURCE / file).read_bytes()
+    source = source_of(file)
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -221,13 +228,13 @@ def chosen() -> list[Mutant]:
 
 
 def mutated(one: Mutant) -> bytes:
-    source = (SOURCE / one.file).read_bytes()
+    source = source_of(one.file)
     return source[: one.start] + one.text.encode() + source[one.end :]
 
 
 def difference(one: Mutant) -> list[str]:
     """Return the lines before and after."""
-    before, after = (SOURCE / one.file).read_text().splitlines(), mutated(one).decode().splitlines()
+    before, after = source_of(one.file).decode().splitlines(), mutated(one).decode().splitlines()
     first = one.line - 1
     last = first + 1 + max(0, len(after) - len(before))
     return [f"- {before[first].strip()}", *(f"+ {line.strip()}" for line in after[first:last])]
@@ -237,19 +244,24 @@ class Copy:
     """A copy of the package in which one mutant at a time lives."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, self.made, self.writes = folder, int(time.time()), 0
         shutil.copytree(SOURCE, folder / "rspca", ignore=shutil.ignore_patterns("__pycache__"))
         self.tests = folder / "tests"
         shutil.copytree(ROOT / "tests", self.tests, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)
 
+    def write(self, file: str, source: bytes) -> None:
+        """Write a file with a time of its own, so that no byte code of another text is taken for it."""
+        target = self.folder / "rspca" / file
+        target.write_bytes(source)
+        self.writes += 1
+        os.utime(target, (self.made + self.writes, self.made + self.writes))
+
     def run(self, one: Mutant | None, tests: list[str]) -> tuple[bool, str, float]:
         """Return whether the tests notice, the first that does, and the seconds taken."""
         began = time.perf_counter()
         if one is not None:
-            target = self.folder / "rspca" / one.file
-            target.write_bytes(mutated(one))
-            os.utime(target, (time.time(), time.time() + random.randrange(10**6)))  # no byte code is taken for it
+            self.write(one.file, mutated(one))
         environment = os.environ | {
             "PYTHONPATH": str(self.folder),
             "RSPCA_HYPOTHESIS": "mutants",
@@ -274,7 +286,7 @@ class Copy:
             noticed, by = True, "time"
         finally:
             if one is not None:
-                shutil.copy2(SOURCE / one.file, self.folder / "rspca" / one.file)
+                self.write(one.file, source_of(one.file))
         return noticed, by, time.perf_counter() - began
 
 

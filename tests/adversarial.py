@@ -17,7 +17,7 @@ from test_operators import FiveMembers
 
 import rspca
 
-LONG = 60
+LONG = 24
 """How many times as many examples the long profile tries."""
 TRIED: Counter[str] = Counter()
 """Examples tried so far, by test."""

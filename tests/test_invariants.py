@@ -1,6 +1,5 @@
 """What every component is, whatever found it, however the data are held, and however hard their spectrum is."""
 
-import warnings
 from functools import cache
 
 import numpy as np
