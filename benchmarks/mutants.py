@@ -292,14 +292,16 @@ class Copy:
 
 def examine(one: Mutant, place: Copy) -> dict[str, Any]:
     """Run a mutant against level after level of tests until one notices."""
-    noticed, by, seconds = False, "", 0.0
+    noticed, by, seconds, passed = False, "", 0.0, []
     for tests in TESTS[one.file]:
         noticed, by, took = place.run(one, tests)
         seconds += took
         if noticed:
             break
+        passed += tests
     return {
-        "name": one.name, "noticed": noticed, "by": by, "seconds": round(seconds, 1), "difference": difference(one),
+        "name": one.name, "noticed": noticed, "by": by, "seconds": round(seconds, 1), "passed": passed,
+        "difference": difference(one),
     }  # fmt: skip
 
 
@@ -374,7 +376,6 @@ def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -
         places: Queue[Copy] = Queue()
         for number in range(options.jobs):
             places.put(Copy(Path(folder) / str(number)))
-        check_unchanged(places.queue[0], {one.file for one in left})
 
         def work(one: Mutant) -> dict[str, Any]:
             place = places.get()
@@ -390,16 +391,17 @@ def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -
                 kept.flush()
                 said = f"noticed by {result['by']}" if result["noticed"] else "NOT NOTICED"
                 print(f"{len(done):4} {result['name']}: {said}, {result['seconds']} s", flush=True)
+        check_unchanged(places.get(), done)
 
 
-def check_unchanged(place: Copy, files: set[str]) -> None:
-    """Refuse to begin where the tests fail without any mutant: every mutant would seem noticed."""
-    levels = {tuple(level) for file in files for level in TESTS[file]}
-    for tests in sorted({name for level in levels for name in level}):
-        noticed, by, seconds = place.run(None, [tests])
-        print(f"     {tests} without a mutant: {f'FAILS, {by}' if noticed else 'passes'}, {seconds:.0f} s", flush=True)
+def check_unchanged(place: Copy, done: dict[str, dict[str, Any]]) -> None:
+    """Refuse tests that fail without any mutant, of those that passed with none: they would seem to notice all."""
+    passed = {name for one in done.values() for name in one["passed"]}
+    used = {name for one in done.values() for level in TESTS[file_of(one)] for name in level}
+    for tests in sorted(used - passed):
+        noticed, by, _ = place.run(None, [tests])
         if noticed:
-            raise SystemExit(f"{tests} fails without any mutant ({by}); mend that first.")
+            raise SystemExit(f"{tests} fails without any mutant ({by}): mend that, and delete what it noticed.")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ settings.register_profile(
 settings.register_profile("long", parent=settings.get_profile("everyday"), database=None)
 # Whether a mutant is noticed, not by which smallest example; the same examples for every mutant.
 settings.register_profile(
-    "mutants", parent=settings.get_profile("everyday"), database=None, derandomize=True,
+    "mutants", parent=settings.get_profile("everyday"), database=None, derandomize=True, max_examples=30,
     phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 settings.load_profile(os.environ.get("RSPCA_HYPOTHESIS", "everyday"))

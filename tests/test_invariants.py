@@ -42,12 +42,13 @@ def assert_components(found, Z, k, *, method, scheme, error):
     """Unit length, at most k features, a positive largest loading, the variance stated, and none above the optimum.
 
     `error` is relative to the total variance. Where a component has fewer than k features there are others that add
-    nothing to it, or too few that vary.
+    nothing to it, or too few that vary; a rotation may turn loadings to zero, and Spasm drops ties.
     """
     total, rest, earlier = float(np.sum(Z**2)), Z, []
     assert np.isfinite(found.loadings).all()
-    assert found.explained_variance.sum() <= total * (1.0 + error)
-    assert found.total_variance == pytest.approx(total, rel=error)
+    # column norms are differences that may lose six digits, see operators.wrappers.DIGITS_LOST
+    assert found.explained_variance.sum() <= total * (1.0 + max(error, 1e-9))
+    assert found.total_variance == pytest.approx(total, rel=max(error, 1e-9))
     for number, component in enumerate(found.components):
         v, A = component.dense(), rest.T @ rest
         within = error * total * (number + 1)
@@ -58,13 +59,10 @@ def assert_components(found, Z, k, *, method, scheme, error):
         if method != "pca":
             assert 1 <= len(component.support) <= k
             assert v @ A @ v <= optimum(A, k) + within
-            if len(component.support) < k and method != "spasm":
-                supports, values = variances(A, k)
-                larger = np.isin(component.support, supports).all() and [
-                    value for support, value in zip(supports, values, strict=True)
-                    if set(component.support) <= set(support)
-                ]  # fmt: skip
-                assert min(larger) <= component.variance + within
+            if len(component.support) < k and method not in TOGETHER:
+                S = set(component.support)
+                larger = [value for support, value in zip(*variances(A, k), strict=True) if set(support) >= S]
+                assert min(larger) <= variances(A[np.ix_([*S], [*S])], len(S))[1][0] + within
         if method not in TOGETHER and number + 1 < len(found):
             rest = without(scheme, rest, v, earlier)
             earlier.append(v)
