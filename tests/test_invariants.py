@@ -41,8 +41,8 @@ def far(problem):
 def assert_components(found, Z, k, *, method, scheme, error):
     """Unit length, at most k features, a positive largest loading, the variance stated, and none above the optimum.
 
-    `error` is relative to the total variance. Where a component has fewer than k features there are others that add
-    nothing to it, or too few that vary; a rotation may turn loadings to zero, and Spasm drops ties.
+    `error` is relative to the total variance. Where a component of ours has fewer than k features there are others that
+    add nothing to it, or too few that vary; methods of others may leave zeros of their own.
     """
     total, rest, earlier = float(np.sum(Z**2)), Z, []
     assert np.isfinite(found.loadings).all()
@@ -59,7 +59,7 @@ def assert_components(found, Z, k, *, method, scheme, error):
         if method != "pca":
             assert 1 <= len(component.support) <= k
             assert v @ A @ v <= optimum(A, k) + within
-            if len(component.support) < k and method not in TOGETHER:
+            if len(component.support) < k and method == "rspca":
                 S = set(component.support)
                 larger = [value for support, value in zip(*variances(A, k), strict=True) if set(support) >= S]
                 assert min(larger) <= variances(A[np.ix_([*S], [*S])], len(S))[1][0] + within
@@ -86,6 +86,7 @@ def test_components_are_unit_vectors_of_k_features_with_the_variance_they_say(
         problem = problem.held(problem.X.astype(np.float32).astype(float))
         assume(far(problem) < 1e4)
     m, n = problem.X.shape
+    assume(method != "spannogram" or n <= 6)  # it tries all pairs of features
     k = data.draw(st.integers(1, n), "k")
     found = rspca.decompose(
         held, min(n_components, m, n), k=k, method=method, deflation=scheme, normalization=normalization,
