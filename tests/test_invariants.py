@@ -172,7 +172,7 @@ def test_stage_one_climbs_and_ends_where_its_own_linearization_does(problem, k, 
         on_step=lambda step: climbed.append(step.variance),
     )  # fmt: skip
     scale = 1e-11 * far(problem) ** 2
-    assert np.all(np.diff(climbed) >= -scale * max(climbed))
+    assert np.all(np.diff(climbed) >= -max(scale, 1e-9) * max(climbed))  # ties up to rounding cost the step 1e-10
     assert found.variance == pytest.approx(climbed[-1], rel=1e-12)
     assert np.linalg.norm(found.x) <= 1.0 + 1e-9
     assert np.abs(found.x).sum() <= np.sqrt(k) * (1.0 + 1e-9)

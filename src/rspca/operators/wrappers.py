@@ -47,8 +47,9 @@ class Centered(Wrapper):
         return product, scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """Centered scores in float64."""
-        return self.inner.scores(support, loadings) - self.mean[support] @ loadings
+        """Centered scores in float64: about their own mean, which is exact where the column means are rounded."""
+        scores = self.inner.scores(support, loadings)
+        return scores - scores.mean()
 
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
