@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -31,11 +31,11 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from mutations import SOURCE, Mutant, difference, mutants_of, mutated, source_of
+from mutations import SEED, SOURCE, Mutant, difference, key_of, mutants_of, mutated, source_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-SEED, WANTED = 8, 400
+WANTED = 400
 WHOLE = ["test_invariants.py", "test_decomposition.py"]
 PROOFS = ["test_certificates.py", "test_invariants.py", "test_certify.py"]
 TESTS: dict[str, list[list[str]]] = {
@@ -69,24 +69,23 @@ INTERPRETED = {"certificates/nodes.py"}
 and nothing compiled before is taken for them. For all other mutants the compiled functions are those of the copy."""
 SECONDS = 240
 """CPU time for the tests of one level, of which none needs half; a mutant that needs more counts as noticed."""
-EQUIVALENT: dict[str, str] = {}
-"""Mutants that change no result, `file:line:column+length kind` -> why; counted apart."""
+EQUIVALENT: dict[tuple[str, str], str] = {}
+"""Mutants that change no result, (file, line of the mutant) -> why; counted apart."""
 
 
 def chosen() -> list[Mutant]:
-    """Return the mutants of the fixed seed; one that does not compile is not one."""
-    everything = [one for file in TESTS for one in mutants_of(file)]
-    drawn = random.Random(SEED).sample(everything, len(everything))
-    kept = list[Mutant]()
-    for one in drawn:
-        try:
-            ast.parse(mutated(one))
-        except SyntaxError:
-            continue
-        kept.append(one)
-        if len(kept) == WANTED:
-            break
-    return kept
+    """Return the mutants of the fixed seed: the first by their keys, so that a change of one line moves no others."""
+    everything = {one.key: one for file in TESTS for one in mutants_of(file)}
+    compiling = (everything[key] for key in sorted(everything) if compiles(everything[key]))
+    return list(itertools.islice(compiling, WANTED))
+
+
+def compiles(one: Mutant) -> bool:
+    try:
+        ast.parse(mutated(one))
+    except SyntaxError:
+        return False
+    return True
 
 
 class Copy:
@@ -163,7 +162,7 @@ def report(results: list[dict[str, Any]], say: Any) -> None:
     """Print the score, by file, and what nobody noticed."""
     noticed = sum(one["noticed"] for one in results)
     survivors = [one for one in results if not one["noticed"]]
-    same = [one for one in survivors if one["name"] in EQUIVALENT]
+    same = [one for one in survivors if reason(one)]
     say(f"{len(results)} mutants of the {WANTED} with seed {SEED}, of steps and certificates")
     say(f"noticed: {noticed}, {100 * noticed / max(len(results), 1):.1f} % of all")
     counted = max(len(results) - len(same), 1)
@@ -179,9 +178,14 @@ def report(results: list[dict[str, Any]], say: Any) -> None:
     for title, part in (("change no result", same), ("not noticed", [one for one in survivors if one not in same])):
         say(f"\n{title}: {len(part)}")
         for one in sorted(part, key=lambda one: one["name"]):
-            say(f"\n{one['name']}" + (f": {EQUIVALENT[one['name']]}" if one["name"] in EQUIVALENT else ""))
+            say(f"\n{one['name']}" + (f": {reason(one)}" if reason(one) else ""))
             for line in one["difference"]:
                 say(f"  {line}")
+
+
+def reason(result: dict[str, Any]) -> str:
+    """Return why a mutant changes no result, or nothing."""
+    return EQUIVALENT.get((file_of(result), result["difference"][1].removeprefix("+ ")), "")
 
 
 def file_of(result: dict[str, Any]) -> str:
@@ -191,9 +195,8 @@ def file_of(result: dict[str, Any]) -> str:
 def finished(path: Path, wanted: list[Mutant]) -> dict[str, dict[str, Any]]:
     """Return the results that are kept, of mutants that are still what they were."""
     lines = path.read_text().splitlines() if path.exists() else []
-    known = {one["name"]: one for one in map(json.loads, lines)}
-    same = [one for one in wanted if one.name in known and known[one.name]["difference"] == difference(one)]
-    return {one.name: known[one.name] for one in same}
+    known = {key_of(one["name"], one["difference"]): one for one in map(json.loads, lines)}
+    return {one.name: known[one.key] | {"name": one.name} for one in wanted if one.key in known}
 
 
 def main() -> None:

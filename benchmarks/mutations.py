@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+SEED = 8
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rspca"
 
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -47,8 +49,19 @@ class Mutant(NamedTuple):
     text: str
 
     @property
+    def key(self) -> str:
+        """What this mutant is, wherever in the file it stands: it stays the same when other lines change."""
+        return key_of(self.name, difference(self))
+
+    @property
     def name(self) -> str:
         return f"{self.file}:{self.line}:{self.column}+{self.end - self.start} {self.kind}"
+
+
+def key_of(name: str, lines: list[str]) -> str:
+    """Return the key of a mutant from its name, less the number of the line, and from what it changes."""
+    file, _, rest = name.split(":", 2)
+    return hashlib.sha256("\n".join([str(SEED), file, rest, *lines]).encode()).hexdigest()
 
 
 @cache
