@@ -187,3 +187,13 @@ def test_deflating_single_precision_data_far_from_zero_takes_off_scores_in_doubl
             assert component.variance == pytest.approx(v @ A @ v, abs=1e-6 * total)
             A = next_matrix(scheme, A, v, earlier)
             earlier.append(v)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_data_of_rank_one_far_from_zero_have_one_component(scheme, dtype):
+    # Two samples have one direction. Rounding is relative to the mean, and was taken for a second one.
+    for seed in range(10):
+        X = (np.random.default_rng(seed).standard_normal((2, 4)) + 1000.0).astype(dtype)
+        with pytest.warns(UserWarning, match="only 1 of the 2 components"):
+            assert len(rspca.decompose(X, 2, k=4, deflation=scheme, random_state=0)) == 1

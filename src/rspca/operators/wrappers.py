@@ -238,7 +238,7 @@ class Deflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
-        return _without_rounding(left, norms, self.dtype)
+        return _without_rounding(left, self.inner)
 
     def rounding(self) -> Array:
         """Errors of the data and of what is taken off."""
@@ -291,7 +291,7 @@ class ScoreDeflated(Wrapper):
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, norms, self.dtype)
+        return _without_rounding(norms - self.loadings**2, self.inner)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
@@ -398,7 +398,9 @@ def _rounding_less_outer(op: Wrapper, a: Array, b: Array) -> Array:
     return op.inner.rounding() + float(np.finfo(op.dtype).eps) * float(np.linalg.norm(a)) * np.abs(b)
 
 
-def _without_rounding(left: Array, before: Array, dtype: np.dtype[Any]) -> Array:
+def _without_rounding(left: Array, inner: OperatorMixin) -> Array:
     """Clip differences of squared norms: what is left below rounding error of what was there is nothing."""
-    left[left <= 64 * np.finfo(dtype).eps * before] = 0.0
+    before = inner.sq_norms
+    error = np.maximum(64 * float(np.finfo(inner.dtype).eps) * before, 2.0 * np.sqrt(before) * inner.rounding())
+    left[left <= error] = 0.0
     return left
