@@ -123,7 +123,7 @@ class BlockOperator(OperatorMixin):
             block = rows[:, support]
             out[part] = block.toarray() if scipy.sparse.issparse(block) else block
         if out.nbytes <= self.max_memory:
-            self._kept = _Columns(support, out)
+            self._kept = _Columns(support.copy(), out)  # the caller may go on to change its array
             return out.copy()
         return out
 
