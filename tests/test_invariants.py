@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from adversarial import CONTAINERS, SPECTRA, Problem, invariant, problems
+from adversarial import CONTAINERS, SPECTRA, WARNINGS, Problem, invariant, problems
 from enumeration import optimum, variances
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ import rspca
 from rspca.operators import DenseOperator, prepare
 from rspca.vectors import l1_l2_maximizer
 
-pytestmark = [pytest.mark.filterwarnings("error::RuntimeWarning"), pytest.mark.filterwarnings("ignore::UserWarning")]
+pytestmark = WARNINGS
 
 METHODS = sorted(rspca.METHODS)
 TOGETHER = {"spasm", "rotation"}

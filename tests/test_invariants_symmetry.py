@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.stats
 import threadpoolctl
-from adversarial import SPECTRA, TIED, invariant, problems
+from adversarial import SPECTRA, TIED, WARNINGS, invariant, problems
 from hypothesis import strategies as st
 
 import rspca
 import rspca.decomposition
 
-pytestmark = [pytest.mark.filterwarnings("error::RuntimeWarning"), pytest.mark.filterwarnings("ignore::UserWarning")]
+pytestmark = WARNINGS
 
 LEADING = sorted(set(SPECTRA) - {"flat", "tiny gaps", "clustered"})
 """Spectra of which one direction leads."""
