@@ -274,6 +274,19 @@ def test_a_later_component_is_refitted_to_what_the_first_leaves(method):
     assert found.score_correlation < 0.7
 
 
+def test_spasm_without_a_direction_left_is_finite():
+    # The image of the third vector lies in the span of the first two, to the last bit: it was divided by zero.
+    X = [
+        [0.18547825895876227, -475.30650673111603, 11076.08090594411],
+        [0.14066805780261377, 770.2180997335863, 70190.29112384906],
+        [-0.5804731063334878, -613.6702059659365, -82036.17800638106],
+        [0.42265656384127814, -1483.986822115667, -1419.0953064834853],
+        [-0.5020824379460415, 1532.9734370527735, -126279.61875565725],
+    ]  # fmt: skip
+    found = rspca.decompose(X, 3, k=3, method="spasm", normalization="naive", center=False)
+    np.testing.assert_allclose(np.linalg.norm(found.loadings, axis=1), 1.0)
+
+
 def test_spasm_takes_two_products_an_iteration():
     op = prepare(X)
     leading_pairs(op, 1, tol=1e-9)

@@ -66,6 +66,7 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     p = scaled_to_sum(inclusion_probabilities(x, s), k)
     found = {largest.tobytes(): largest}
     used = np.flatnonzero(p)
+    used = used[np.argsort(-p[used], kind="stable")]  # so that the order of the features does not matter
     p = p[used]
     certain = p >= 1.0
     pool, wanted = np.flatnonzero(~certain), k - np.count_nonzero(certain)
@@ -78,7 +79,7 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
             marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
             drawn = certain.copy()
             drawn[pool[order[marks[1:] > marks[:-1]]]] = True
-            support = used[drawn]
+            support = np.sort(used[drawn])
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

@@ -55,7 +55,7 @@ def _wrapped(X: Any) -> OperatorMixin:
         from rspca.operators.cluster import dask_operator
 
         return dask_operator(X)
-    if is_large_file(X) or is_sliced(X):
+    if is_large_file(X) or (is_sliced(X) and not isinstance(X, Operator)):
         return _streamed(X, None)
     if scipy.sparse.issparse(X):
         _check_matrix(X)
