@@ -129,6 +129,7 @@ def test_there_are_pages_and_no_code_block_is_overlooked():
                 "{doctest}",
                 "{eval-rst}",
                 "{toctree}",
+                "{literalinclude}",
                 "bash",
                 "console",
                 "sh",

@@ -574,6 +574,14 @@ def test_the_spannogram_loses_to_no_angle_of_a_fine_sweep(seed):
     assert evaluated < 1000
 
 
+def test_the_spannogram_ends_soon_where_all_angles_are_alike():
+    # Of all features every angle has the same height: arcs were halved a million times to tell them apart.
+    V = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 2)))[0]
+    supports, angles = best_supports(V, 5, 1)
+    assert supports[0].tolist() == [0, 1, 2, 3, 4]
+    assert angles < 100
+
+
 def test_of_rank_one_the_spannogram_is_maxcomp():
     ours, theirs = one("spannogram", prepare(X), rank=1), one("maxcomp", prepare(X))
     np.testing.assert_allclose(ours.dense(), theirs.dense(), atol=1e-7)
