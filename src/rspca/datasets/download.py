@@ -101,7 +101,7 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
             for remote in file.remotes:
                 try:
                     raw = _retrieve(pooch, remote, Path(scratch))
-                    return _install(_unpack(raw, remote), file, target, Path(scratch), check)
+                    return _install(unpacked(raw, remote), file, target, Path(scratch), check)
                 except (OSError, ValueError) as error:
                     if isinstance(error, OSError) and not _from_requests(error):
                         raise
@@ -131,7 +131,7 @@ def _retrieve(pooch: Any, remote: Remote, folder: Path) -> bytes:
     return Path(path).read_bytes()
 
 
-def _unpack(raw: bytes, remote: Remote) -> bytes:
+def unpacked(raw: bytes, remote: Remote) -> bytes:
     """Return the file that a public copy holds, its known edits undone."""
     if remote.member is not None:
         raw = _member(raw, remote.member)
