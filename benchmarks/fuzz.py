@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -53,18 +54,20 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=32.0, help="CPU minutes in total")
     parser.add_argument("--target", choices=sorted(fuzz_targets.TARGETS), nargs="*", help="only these")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     parser.add_argument("--add", action="store_true", help="keep the rounds that the output file has")
     parser.add_argument("--keep", type=Path, help="folder for inputs that crash")
     options = parser.parse_args()
     names = options.target or list(fuzz_targets.TARGETS)
-    report = _report(options.add, some=options.target is not None)
+    report = print if options.target else _report(options.add)
     report(f"round of seed {options.seed}: {options.minutes:g} CPU minutes over {len(names)} targets")
     heads = " ".join(f"{head:>9}" for head in ("inputs", "accepted", "refused", "errors", "seeds", "CPU s", "crashes"))
     report(f"{'target':<12}{heads}")
     total: collections.Counter[str] = collections.Counter()
     crashes: dict[str, int] = {}
-    for name in names:
-        found = _in_child(name, 60.0 * options.minutes / len(names), options.seed, options.keep)
+    work = [(name, 60.0 * options.minutes / len(names), options.seed, options.keep) for name in names]
+    pool = multiprocessing.get_context("fork").Pool(options.jobs)
+    for name, found in zip(names, pool.imap(_in_child, work), strict=True):
         row = [found[key] for key in ("inputs", "accepted", "refused", "errors", "seeds", "seconds")]
         report(f"{name:<12}" + " ".join(f"{value:>9,.0f}" for value in (*row, sum(found["crashes"].values()))))
         total.update({key: found[key] for key in ("inputs", "accepted", "refused", "errors", "seconds")})
@@ -78,9 +81,9 @@ def main() -> None:
         report(f"  {count:>6} x {key}")
 
 
-def _report(add: bool, some: bool) -> Report:
+def _report(add: bool) -> Report:
     """Return a printer that begins with the limits, or goes on below earlier rounds."""
-    path = HERE / "results" / ("fuzz_some.txt" if some else "fuzz.txt")
+    path = HERE / "results" / "fuzz.txt"
     before = path.read_text().splitlines() if add and path.exists() else []
     report = Report(path.name)
     report(f"limits: {SECONDS:g} s and {MEMORY >> 20} MiB beyond the start for files of at most {LARGEST:,} bytes")
@@ -91,8 +94,9 @@ def _report(add: bool, some: bool) -> Report:
     return report
 
 
-def _in_child(name: str, seconds: float, seed: int, keep: Path | None) -> dict[str, Any]:
+def _in_child(work: tuple[str, float, int, Path | None]) -> dict[str, Any]:
     """Fuzz in processes of their own until the time is used up; one that dies is followed by another."""
+    name, seconds, seed, keep = work
     found: dict[str, Any] = {
         "inputs": 0, "accepted": 0, "refused": 0, "errors": 0, "seeds": 0, "seconds": 0.0, "crashes": {}
     }  # fmt: skip
@@ -219,7 +223,7 @@ def _crash(error: BaseException, folder: Path) -> str | None:
 
 def _words(error: BaseException) -> str:
     """Return the beginning of a message, without the numbers, quotes and names in which inputs differ."""
-    return re.sub(r"'.*?'|\".*?\"|\d+", "_", str(error))[:60]
+    return re.sub(r"'.*?'|\".*?\"|0x[0-9a-f]+|\d+", "_", str(error))[:60]
 
 
 def _place(error: BaseException) -> str:
@@ -229,8 +233,10 @@ def _place(error: BaseException) -> str:
 
 
 def _kind(error: BaseException) -> str:
+    """Return what tells errors apart: where they were raised, and the error behind them."""
     frames = traceback.extract_tb(error.__traceback__)
-    return " ".join([type(error).__name__, *(f"{one.name}:{one.lineno}" for one in frames[-2:])])
+    told = " ".join([type(error).__name__, *(f"{one.name}:{one.lineno}" for one in frames[-2:])])
+    return f"{told} < {_kind(error.__cause__)}" if error.__cause__ else told
 
 
 def _keep(folder: Path, keep: Path | None, name: str, why: str) -> None:

@@ -13,6 +13,17 @@ class TooLarge(ValueError):
     """A method that refuses data of this size; `compare` reports it and goes on."""
 
 
+def reason(error: BaseException) -> str:
+    """Return the message of another package, which may be long or of several lines, in one short line."""
+    return shown(" ".join(str(error).split()) or type(error).__name__, 160)
+
+
+def shown(text: object, longest: int = 40) -> str:
+    """Return what was found in a file, or the beginning of it if it is long."""
+    text = str(text)
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is one of the names in a table."""
     allowed = list(allowed)

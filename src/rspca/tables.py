@@ -182,7 +182,8 @@ def read_bed(
     if not any(len(one) for one in rows):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
-    check_distinct(described["snp"], "SNP id", "give each its own name, for example with plink2 --set-all-var-ids")
+    where = ", ".join(map(str, paths[:3]))
+    check_distinct(where, described["snp"], "SNP id", "name each apart, for example with plink2 --set-all-var-ids")
     chosen = chosen_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
@@ -205,11 +206,14 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         found = reader(paths[0], **options)
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
-        op = as_operator(found.X)
+        try:
+            op = as_operator(found.X)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{paths[0]}: {error}") from error
         m, n = op.shape
         columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
         rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])
-        check_distinct(columns, "feature name", "give each its own")
+        check_distinct(paths[0], columns, "feature name", "give each its own")
         key = next(name for name in ("sample", "row", "name of sample") if name not in found.samples)
         return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples})
 

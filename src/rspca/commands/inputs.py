@@ -153,7 +153,12 @@ def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, d
 
 def _labels(path: Path, names: list[str]) -> list[str]:
     """Return a label for each sample: one a line in their order, or the last word of the line that names it."""
-    rows = [_words(line) for line in _lines(path)]
+    try:
+        rows = [_words(line) for line in _lines(path)]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path} cannot be split into cells: {error}. Look for a quote or a line end inside."
+        ) from error
     if all(len(row) == 1 for row in rows):
         if len(rows) != len(names):
             raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")

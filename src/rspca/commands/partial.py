@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
-import zlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,19 @@ import numpy as np
 import rspca
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
+from rspca.checks import reason, shown
 from rspca.commands.shared import plain
 from rspca.components import Component
+from rspca.formats.archives import npz_arrays
 from rspca.tables import Table
 
 NAME = "partial.npz"
 _META = "partial.json"
 _FORMAT = 1
-_NUMBERS = ("variance", "n_features", "n_iter", "converged", "passes", "relaxed_variance", "swap_optimal")
-_DAMAGE = (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+_NUMBERS: dict[str, Any] = {
+    "variance": float, "n_features": int, "n_iter": int, "converged": bool, "passes": float,
+    "relaxed_variance": float | None, "swap_optimal": bool | None,
+}  # fmt: skip
 
 
 class Partial:
@@ -38,18 +41,18 @@ class Partial:
         if not self.path.exists():
             return []
         try:
-            with np.load(self.path, allow_pickle=False) as stored:
-                meta = json.loads(bytes(stored[_META]))
-                if meta["format"] != _FORMAT:
-                    raise ValueError(f"its format is {meta['format']}")
-                self._check_same("data", meta["data"], self.data)
-                self._check_same("settings", meta["settings"], self.settings)
-                self.components = [_component(one, stored, number) for number, one in enumerate(meta["components"])]
-        except OtherWork:
+            stored = npz_arrays(self.path)
+            meta = json.loads(bytes(stored[_META]))
+            if meta["format"] != _FORMAT:
+                raise ValueError(f"its format is {shown(meta['format'])}")
+            self._check_same("data", meta["data"], self.data)
+            self._check_same("settings", meta["settings"], self.settings)
+            self.components = [_component(one, stored, number) for number, one in enumerate(meta["components"])]
+        except (OtherWork, MemoryError, PermissionError):
             raise
-        except _DAMAGE as error:
+        except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
             raise ValueError(
-                f"{self.path} cannot be continued, it is damaged: {error}. Begin again without --resume."
+                f"{self.path} cannot be continued, it is damaged: {reason(error)}. Begin again without --resume."
             ) from error
         return list(self.components)
 
@@ -119,14 +122,32 @@ def _numbers(component: Component) -> dict[str, Any]:
 
 
 def _component(numbers: dict[str, Any], stored: Any, number: int) -> Component:
-    certificate, inclusion = numbers["certificate"], f"{number}.inclusion"
-    return Component(
+    for name, kind in _NUMBERS.items():
+        value = numbers[name]
+        if not isinstance(value, kind) or (isinstance(value, float) and not 0.0 <= value < math.inf):
+            raise ValueError(f"{name} is {shown(value)}")
+    certificate = numbers["certificate"]
+    component = Component(
         support=stored[f"{number}.support"],
         loadings=stored[f"{number}.loadings"],
-        inclusion_probability=stored.get(inclusion),
+        inclusion_probability=stored.get(f"{number}.inclusion"),
         certificate=None if certificate is None else Certificate.from_json(certificate),
         **{name: numbers[name] for name in _NUMBERS},
     )
+    if not _is_whole(component):
+        raise ValueError(f"the numbers of component {number + 1} contradict each other")
+    return component
+
+
+def _is_whole(component: Component) -> bool:
+    """Tell whether support, loadings and probabilities fit each other and the number of features."""
+    S, v, p, n = component.support, component.loadings, component.inclusion_probability, component.n_features
+    if S.ndim != 1 or S.dtype.kind != "i" or not len(S):
+        return False
+    chosen = (np.diff(S) > 0).all() and S[0] >= 0 and S[-1] < n
+    unit = v.shape == S.shape and v.dtype.kind == "f" and abs(float(np.linalg.norm(v)) - 1.0) <= 1e-6
+    chances = p is None or (p.shape == (n,) and p.dtype.kind == "f" and ((p >= 0.0) & (p <= 1.0)).all())
+    return bool(chosen and unit and chances)
 
 
 def _plain_number(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rspca.checks import check_choice
+from rspca.checks import check_choice, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 
 Array = NDArray[Any]
 
 MISSING = ("mean", "nan")
+_POSITION = re.compile("-?[0-9]{1,18}")
 _BLOCK = 2048
 # Two bits a person, the lowest first: 00 two copies of allele 1, 01 missing, 10 one copy, 11 none.
 _COUNTS = np.array([2.0, np.nan, 1.0, 0.0], dtype=np.float32)
@@ -147,13 +149,11 @@ def beside(bed: Path, suffix: str) -> Path:
 def read_bim(path: PathLike) -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
     chromosome, snp, _, position, allele_1, allele_2 = _table(path)
-    try:
-        positions = np.array(position, dtype=np.int64)
-    except ValueError:
-        line, wrong = next((i, one) for i, one in enumerate(position, 1) if not one.lstrip("-").isdigit())
-        raise ValueError(f"{Path(path)}, line {line}: position {wrong!r} is not a whole number.") from None
+    for line, one in enumerate(position, 1):
+        if not _POSITION.fullmatch(one):
+            raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
     return {
-        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": positions,
+        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": np.array(position, dtype=np.int64),
         "allele_1": np.array(allele_1), "allele_2": np.array(allele_2),
     }  # fmt: skip
 
