@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 from numpy.typing import NDArray
 
 from rspca.checks import reason
-from rspca.formats.archives import MOST_INFLATED, checked_sparse, npy_header, npz_arrays, npz_shapes
-from rspca.formats.files import is_gzipped, opened
+from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
+from rspca.formats.market import check_sides, parsed
 from rspca.formats.named import Named
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
 
@@ -21,10 +20,6 @@ Array = NDArray[Any]
 
 FEATURE_NAMES = ("feature_names", "features", "columns", "vocabulary")
 SAMPLE_NAMES = ("sample_names", "samples", "rows", "documents")
-EMPTY_SIDES = 10**6
-"""Rows or columns that a sparse matrix may announce whatever the size of its file; they may be empty."""
-_OF_NUMBERS = b"0123456789+-.eEdD \t\r\n" + b"nainfityNAINFITY"
-"""Bytes that numbers are written with; NaN and infinity are refused later, with their place."""
 
 
 def read_npy(path: Path, *, transpose: bool = False) -> Named:
@@ -66,7 +61,7 @@ def read_npz(path: Path, *, transpose: bool = False) -> Named:
     try:
         shapes = npz_shapes(path)
         if {"format", "shape", "data"} <= set(shapes):
-            _check_sides(npz_arrays(path, ["shape"])["shape"].tolist(), path.stat().st_size)
+            check_sides(npz_arrays(path, ["shape"])["shape"].tolist(), path.stat().st_size)
             found = Named(_checked_sparse(scipy.sparse.load_npz(path)))
         else:
             matrices = [name for name, shape in shapes.items() if len(shape) == 2]
@@ -96,8 +91,7 @@ def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
     """
     path = matrix_of_folder(path) or path
     try:
-        _check_mtx(path)
-        X = scipy.io.mmread(path)
+        X = parsed(path)
     except Exception as error:
         raise _damaged(path, "a Matrix Market file, or it is cut off", error) from error
     _check_numbers(path, X)
@@ -141,39 +135,3 @@ def _with_vectors(X: Array, vectors: dict[str, Array]) -> Named:
 
 def _names(vector: Array | None, length: int) -> bool:
     return vector is not None and vector.dtype.kind == "U" and len(vector) == length
-
-
-# --- headers ----------------------------------------------------------------------------------------------------------
-
-
-def _check_mtx(path: Path) -> None:
-    """Raise where a Matrix Market file is too short for what it announces, or holds what no number is written with.
-
-    A zero byte in a number makes SciPy 1.17 read beyond its buffer, which ends the process.
-    """
-    there = path.stat().st_size * (MOST_INFLATED if is_gzipped(path) else 1)
-    with opened(path) as file:
-        banner = file.readline(1024).decode("latin-1").lower().split()
-        if len(banner) < 5 or banner[0] != "%%matrixmarket" or banner[1] != "matrix":
-            raise ValueError("it does not begin with %%MatrixMarket matrix ...")
-        line = file.readline(1 << 16)
-        while line and (line.startswith(b"%") or not line.strip()):
-            line = file.readline(1 << 16)
-        while block := file.read(1 << 20):
-            if strange := block.translate(None, _OF_NUMBERS):
-                raise ValueError(f"among its numbers is the byte {strange[0]:#04x}")
-    sizes = [int(word) for word in line.split()]
-    dense = banner[2] == "array"
-    if len(sizes) != (2 if dense else 3) or min(sizes) < 0:
-        raise ValueError(f"its line of sizes is {line[:60]!r}")
-    m, n = sizes[:2]
-    entries, shortest = (m * n // (1 if banner[4] == "general" else 2), 2) if dense else (sizes[2], 4)
-    if entries * shortest - 1 > there:
-        raise ValueError(f"it announces {entries} entries, for which it is too short")
-    _check_sides([m, n], there)
-
-
-def _check_sides(sides: list[int], there: int) -> None:
-    """Raise if a sparse matrix announces far more rows or columns than its bytes can fill."""
-    if max(sides, default=0) > max(EMPTY_SIDES, there):
-        raise ValueError(f"it announces {' by '.join(map(str, sides))} rows and columns, far more than it can fill")
