@@ -9,6 +9,7 @@ import pytest
 import rspca
 from rspca.operators import blocks
 from rspca.operators.blocks import BlockOperator, memory_size
+from rspca.operators.rows import StoredRows
 
 
 class Watched:
@@ -115,6 +116,39 @@ def test_features_are_exchanged_on_streamed_data_as_on_data_in_memory():
     assert found.support.tolist() == [3, 9, 15]
     scores = (X - X.mean(axis=0))[:, found.support] @ found.loadings
     assert found.variance == pytest.approx(scores @ scores)
+
+
+def skewed():
+    """Rows of a sparse matrix, the last of them a hundred times as full as the others."""
+    lengths = np.append(np.ones(5000, dtype=int), np.full(500, 100))
+    indices = np.concatenate([np.arange(length) for length in lengths])
+    return np.ones(len(indices), dtype=np.float32), indices, np.append(0, np.cumsum(lengths))
+
+
+def test_sparse_rows_on_disk_come_in_blocks_by_their_entries():
+    data, indices, indptr = skewed()
+    op = BlockOperator(StoredRows(data, indices, indptr, 100_000), "1.2MB")
+    sizes = [12 * rows.nnz + 8 * rows.shape[0] for _, rows in op._stream()]
+    assert len(sizes) < 40  # counted as dense each row would be a block
+    assert max(sizes) <= 1.2e6 / blocks.BLOCKS_IN_MEMORY
+    np.testing.assert_array_equal(op.matmat(np.ones(100_000)), np.diff(indptr))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data, indices, indptr: (data, np.where(indices == 3, 10**6, indices), indptr), "index is not below"),
+        (lambda data, indices, indptr: (data, np.where(indices == 3, -1, indices), indptr), "index is not below"),
+        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not fit"),
+        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not fit"),
+    ],
+    ids=["index too large", "index negative", "rows missing", "late start", "fewer indices", "not in order"],
+)
+def test_sparse_rows_that_contradict_themselves_are_refused(change, said):
+    with pytest.raises(ValueError, match=said):
+        StoredRows(*change(*skewed()), 100)
 
 
 def test_a_file_cut_off_under_way_is_reported(tmp_path):

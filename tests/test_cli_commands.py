@@ -77,6 +77,22 @@ def test_the_checksum_is_that_of_the_file(table, tmp_path):
     assert found["provenance"]["inputs"][0]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
 
 
+def test_a_large_file_is_known_by_its_size_date_and_ends(table, monkeypatch):
+    from rspca.commands import provenance
+
+    monkeypatch.setattr(provenance, "LARGE", 100)
+    monkeypatch.setattr(provenance, "_BLOCK", 50)
+    (before,) = provenance.described([table])
+    assert before["sha256"] is None
+    assert before["bytes"] == table.stat().st_size
+    text = table.read_bytes()
+    table.write_bytes(text[:-2] + b"7\n")
+    os.utime(table, ns=(0, before["stamp"][0]))
+    (after,) = provenance.described([table])
+    assert after["stamp"][0] == before["stamp"][0]
+    assert after["stamp"][1] != before["stamp"][1]
+
+
 def test_fit_passes_method_deflation_seed_and_centering_on(table, tmp_path):
     run(
         "fit", table, "-k", 3, "-n", 2, "-o", tmp_path, "--method", "tpower", "--deflation", "projection", "--seed", 7,
@@ -325,8 +341,100 @@ def test_a_terminal_sees_a_bar_with_component_and_variance_and_a_file_sees_nothi
     arguments = ("fit", "table.csv", "-k", 5, "-n", 3, "--no-report")
     status, stdout, shown = on_a_terminal(*arguments, cwd=tmp_path)
     assert status == 0, shown
-    assert "component 3 of 3, component, variance" in shown
+    assert "component 3 of 3, found, variance" in shown
     assert "left" in shown
     assert "component 1:" in stdout
     assert "\x1b" not in stdout
     assert call(*arguments, cwd=tmp_path).stderr == ""
+
+
+# --- what readers can do ----------------------------------------------------------------------------------------------
+
+
+def test_options_reach_the_reader_only_if_they_were_given():
+    from rspca.commands.inputs import Reading
+
+    assert Reading().given() == {}
+    given = Reading(max_missing=0.0, chromosomes="1, X", delimiter="tab", labels="a,b", transpose=True, layer="raw")
+    assert given.given() == {
+        "max_missing": 0.0, "chromosomes": ["1", "X"], "delimiter": "\t", "labels": ["a", "b"], "transpose": True,
+        "layer": "raw",
+    }  # fmt: skip
+    assert Reading(chromosomes="all").given() == {"chromosomes": "all"}
+
+
+def test_a_label_column_is_no_feature_and_is_shown(table, tmp_path):
+    lines = table.read_text().splitlines()
+    marked = [f"{line},{'tissue' if i == 0 else i % 2}" for i, line in enumerate(lines)]
+    (tmp_path / "marked.csv").write_text("\n".join(marked) + "\n")
+    found = document("fit", tmp_path / "marked.csv", "-k", 3, "-o", tmp_path / "out", "--label", "tissue")
+    assert found["n_features"] == 12
+    assert (tmp_path / "out" / "scores.csv").read_text().startswith("sample,tissue,component1\n")
+    assert "tissue" in (tmp_path / "out" / "report.html").read_text()
+    again = run("transform", tmp_path / "out", tmp_path / "marked.csv", "--labels", "tissue").stdout
+    assert again == (tmp_path / "out" / "scores.csv").read_text()
+    run("report", tmp_path / "out", "--label", "tissue")
+
+
+def test_layers_and_masks_of_anndata_are_chosen(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    X = np.random.default_rng(0).standard_normal((30, 10))
+    adata = anndata.AnnData(X, layers={"other": 2.0 * X})
+    adata.var["chosen"] = np.arange(10) < 6
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    found = document(
+        "fit", tmp_path / "cells.h5ad", "-k", 3, "-o", tmp_path / "out", "--layer", "other", "--mask", "chosen",
+        "--no-report",
+    )  # fmt: skip
+    assert found["n_features"] == 6
+    wanted = rspca.SparsePCA(1, k=3, random_state=0).fit(2.0 * X[:, :6])
+    assert found["components"][0]["explained_variance"] == pytest.approx(wanted.explained_variance_[0], rel=1e-9)
+
+
+@pytest.fixture
+def documents(tmp_path):
+    """Twenty documents about wings and twenty about libraries, in two folders."""
+    rng = np.random.default_rng(0)
+    for folder, words in {"air": "wing lift flow drag shock", "books": "library index query search users"}.items():
+        (tmp_path / "docs" / folder).mkdir(parents=True)
+        for i in range(20):
+            text = " ".join(rng.choice(words.split(), 12))
+            (tmp_path / "docs" / folder / f"{i}.txt").write_text(f"{text} plane number{i}\n")
+    return tmp_path / "docs"
+
+
+def test_documents_give_topics_in_words_and_the_documents_that_score_highest(documents, tmp_path):
+    lines = run("fit", documents, "-k", 8, "-n", 2, "-o", tmp_path / "out", "--label", "folder").stdout.splitlines()
+    assert lines[0].startswith("topic 1: ")
+    sides = [set(side.split(", ")) for side in lines[0].split("; ")[1].split(" against ")]
+    air, books = set(["wing", "lift", "flow", "drag", "shock"]), set(["library", "index", "query", "search", "users"])
+    assert sorted([bool(side & air), bool(side & books)] for side in sides) == [[False, True], [True, False]]
+    assert lines[1].startswith("    highest: ")
+    scores = read_csv(tmp_path / "out" / "scores.csv")[1]
+    best = max(scores, key=lambda row: float(row[2]))[0]
+    assert f"highest: {best} (" in lines[1]
+    shown = (documents / best).read_text().strip()
+    assert shown in (tmp_path / "out" / "report.html").read_text()
+    assert document("fit", documents, "-k", 3, "-o", tmp_path / "out")["provenance"]["inputs"][0]["name"] == "docs"
+
+
+def test_lines_of_a_file_are_documents_too(documents, tmp_path):
+    texts = [path.read_text() for path in sorted(documents.rglob("*.txt"))]
+    (tmp_path / "all.txt").write_text("\n".join(texts) + "\n\nthe of\n")  # blank lines, and one without a term
+    assert call("fit", tmp_path / "all.txt", "-k", 4, "-o", tmp_path / "out").returncode == 2
+    run("fit", tmp_path / "all.txt", "-k", 4, "-o", tmp_path / "out", "--empty", "drop")
+    scores = read_csv(tmp_path / "out" / "scores.csv")[1]
+    best = max(scores, key=lambda row: float(row[1]))[0]
+    shown = (tmp_path / "all.txt").read_text().splitlines()[int(best.split()[1]) - 1]
+    assert shown in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_names_do_nothing_to_the_terminal(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((20, 3)).tolist()
+    lines = ["id,\x1b]0;owned\x07,b\u202e,c", *(",".join([f"s{i}", *map(repr, row)]) for i, row in enumerate(rows))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    result = call("fit", tmp_path / "t.csv", "-k", 3, "-o", tmp_path / "out", "--no-report")
+    assert result.returncode == 0, result.stderr
+    assert "\\u001b]0;owned\\u0007" in result.stdout
+    assert "b\\u202e" in result.stdout
+    assert "\x1b" not in result.stdout

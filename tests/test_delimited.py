@@ -140,7 +140,7 @@ def test_a_first_column_that_repeats_itself_is_a_label(table):
 def test_a_label_called_sample_does_not_hide_the_names_of_the_rows(table):
     found = table("x,a,sample\nr1,1,u\nr2,3,v\n", labels="sample")
     assert found.samples["sample"].tolist() == ["u", "v"]
-    assert found.samples["row"].tolist() == ["r1", "r2"]
+    assert found.samples["sample_name"].tolist() == ["r1", "r2"]
 
 
 # Refusals
@@ -154,6 +154,9 @@ def test_a_label_called_sample_does_not_hide_the_names_of_the_rows(table):
         ("a,b,c\n", "a line of names and no numbers"),
         ("a,b\n1,2\n3\n", "line 3 has 1 fields; the first row of numbers has 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3 has 3 fields"),
+        ("1,2\n3,4,5\n", "line 2 has 3 fields; the first row of numbers has 2"),
+        ('"a\nb",c\n1,2\n3,x\n"y",2\n', "line 4, column c: 'x'"),
+        ('c,"a\nb"\n1,2\n3,x\n', "line 4, column a b: 'x' is not a number"),
         ("a,b,c,d\n1,2\n3,4\n", "line 2 has 2 fields; the line of names has 4"),
         ("a,b\n1,2\n3,NA\n", r"line 3, column b: 'NA' is not a number\. Impute or drop"),
         ("a,b\n1,2\n3,\n", r"line 3, column b: the cell is empty\. Impute"),

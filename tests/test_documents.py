@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,7 +85,7 @@ def test_only_text_files_of_a_folder_are_documents_unless_asked(folder):
     assert "markdown" not in table.feature_names
     assert table.samples["folder"][table.sample_names.tolist().index("packed.txt.gz")] == ""
     assert "markdown" in rspca.read(folder, pattern="*").feature_names
-    assert rspca.read(folder, pattern="*.md").shape[0] == 1
+    assert rspca.read(folder, pattern="*.md", idf=False).shape[0] == 1
 
 
 def test_a_flat_folder_has_no_subfolders_to_tell(tmp_path):
@@ -100,10 +102,16 @@ def test_what_is_no_folder_of_documents_is_told(tmp_path, folder):
     (folder / "wings" / "1.txt").write_text("the of 12")
     with pytest.raises(ValueError, match=r'1 of 6 documents have no term left: wings/1\.txt\. .*empty="drop"'):
         rspca.read(folder)
+    for path in folder.rglob("*.txt"):
+        path.write_text("wing")
+    with pytest.raises(ValueError, match=r"row\(s\) books/old/0\.txt, .* only terms that every document has"):
+        rspca.read(folder)
     (folder / "wings" / "1.txt").write_bytes("Flügel".encode("latin-1"))
     with pytest.raises(ValueError, match=r"1\.txt is not utf-8 text \(byte 2\); give its encoding"):
         rspca.read(folder)
-    assert "flügel" in rspca.read(folder, encoding="latin-1").feature_names
+    assert "flügel" in rspca.read(folder, encoding="latin-1", idf=False).feature_names
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        rspca.read(tmp_path / "nowhere")
     with pytest.raises(TypeError, match=r"layer is no option for a folder; its options are pattern, stop_words"):
         rspca.read(folder, layer="x")
 
@@ -122,3 +130,16 @@ def test_what_is_no_file_of_documents_is_told(tmp_path, content, said):
     (tmp_path / "d.txt").write_bytes(content)
     with pytest.raises(ValueError, match=said):
         rspca.read(tmp_path / "d.txt")
+
+
+def test_the_guide_shows_the_numbers_of_its_script():
+    root = Path(__file__).resolve().parent.parent
+    printed = (root / "benchmarks" / "results" / "centering.txt").read_text()
+    guide = (root / "docs" / "text.md").read_text()
+    for row, pattern in (
+        ("negative words in each", r"(\d+) negative"),
+        ("cosine with the mean document", r"mean of the documents ([\d.]+)"),
+        ("AUC of the scores between the collections", r"AUC between the collections ([\d.]+)"),
+    ):
+        found = [value.rstrip(".") for value in re.findall(pattern, printed)]
+        assert f"| {row} | {', '.join(found[:4])} | {', '.join(found[4:])} |" in guide

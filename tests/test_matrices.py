@@ -1,6 +1,8 @@
 """Matrices in files: what is written is read back, names are found, and damage is told."""
 
 import contextlib
+import datetime
+import decimal
 import gzip
 import io
 import sys
@@ -148,6 +150,40 @@ def test_names_reach_the_results(tmp_path):
     assert scores["y"].tolist() == list(range(6))
     model.save(tmp_path / "model.npz")
     assert rspca.load(tmp_path / "model.npz").top_features()[0].name == "c"
+
+
+def test_features_of_a_table_are_found_by_name(tmp_path):
+    names = ["a", "b", "c", "d"]
+    rng = np.random.default_rng(1)
+    planted = rng.standard_normal((30, 4))
+    planted[:, [1, 3]] += 3 * rng.standard_normal((30, 1))
+
+    def stored(columns, file):
+        np.savez(tmp_path / file, X=planted[:, columns], feature_names=np.array(names)[columns])
+        return rspca.read(tmp_path / file)
+
+    model = rspca.SparsePCA(1, k=2, scale=True, random_state=0).fit(stored([0, 1, 2, 3], "a.npz"))
+    expected = model.transform(planted)
+    for columns in ([3, 2, 1, 0], [1, 3], [2, 3, 1]):
+        np.testing.assert_allclose(model.transform(stored(columns, "b.npz")), expected, atol=1e-12)
+    with pytest.raises(ValueError, match=r"1 of the 2 that the components use are absent \(d\)"):
+        model.transform(stored([0, 1, 2], "b.npz"))
+    np.save(tmp_path / "c.npy", planted)
+    with pytest.warns(UserWarning, match="no names of features, so they are taken in the order of fit"):
+        np.testing.assert_allclose(model.transform(rspca.read(tmp_path / "c.npy")), expected)
+    by_number = rspca.SparsePCA(1, k=2, scale=True, random_state=0).fit(planted)
+    np.testing.assert_allclose(by_number.transform(rspca.read(tmp_path / "a.npz")), expected)
+    np.save(tmp_path / "d.npy", planted[:, [0, 1, 2, 3, 3]])
+    with pytest.raises(ValueError, match="X has 5 features, but SparsePCA is expecting 4"):
+        rspca.SparsePCA(1, k=2).fit(rspca.read(tmp_path / "c.npy")).transform(rspca.read(tmp_path / "d.npy"))
+    with pytest.raises(ValueError, match="has not the features of fit in their order"):
+        model.score(stored([3, 2, 1, 0], "b.npz"))
+
+
+def test_objects_in_an_archive_are_named(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X, labels=np.array(["a", None], dtype=object))
+    with pytest.raises(ValueError, match=r"labels holds Python objects.*labels\.astype\(str\)"):
+        rspca.read(tmp_path / "a.npz")
 
 
 # 10x Genomics
@@ -315,6 +351,16 @@ def test_parquet_keeps_names_and_labels(parquet):
     with pytest.warns(UserWarning, match=r"\(kind\) are kept as labels"):
         parquet({"kind": ["u", "u", "v"]} | frame)
     assert parquet({"id": ["u", "v", "w"]} | frame).sample_names.tolist() == ["u", "v", "w"]
+
+
+def test_decimals_are_numbers_and_dates_are_labels(parquet):
+    days = [datetime.date(2020, 1, day) for day in (1, 2)]
+    with pytest.warns(UserWarning, match=r"\(day\)"):
+        table = parquet({"a": [decimal.Decimal("1.5"), decimal.Decimal("2.5")], "day": days})
+    assert as_array(table).ravel().tolist() == [1.5, 2.5]
+    assert table.samples["day"].tolist() == ["2020-01-01", "2020-01-02"]
+    with pytest.raises(ValueError, match="row 2, column a: the cell is empty"):
+        parquet({"a": [decimal.Decimal("1.5"), None]})
 
 
 def test_single_precision_stays_in_parquet(parquet):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated, blocks
 from rspca.operators.blocks import BlockOperator
+from rspca.operators.rows import SomeColumns, StoredRows
 from rspca.operators.wrappers import LowRank
 
 M, N = 11, 8
@@ -200,6 +201,16 @@ def streamed_file(tmp_path):
     return in_small_blocks(X), np.array(X)
 
 
+def stored_rows(tmp_path):
+    X = sp.csr_array(counts(np.int16))
+    return in_small_blocks(StoredRows(X.data, X.indices, X.indptr, X.shape[1])), as_dense(X)
+
+
+def some_columns(tmp_path):
+    picked = np.arange(floats().shape[1])[::-1]
+    return in_small_blocks(SomeColumns(floats(), picked)), floats()[:, picked]
+
+
 def hdf5(tmp_path):
     h5py = pytest.importorskip("h5py", reason="HDF5 needs h5py, which the extra anndata brings")
     X = counts(np.int16)
@@ -294,6 +305,8 @@ OPERATORS |= {
     "streamed int8": streamed(lambda tmp_path: counts(np.int8)),
     "streamed sparse": streamed(lambda tmp_path: sp.csr_array(counts(np.int16))),
     "streamed file": streamed_file,
+    "stored sparse rows": stored_rows,
+    "some columns": some_columns,
     "hdf5": hdf5,
     "backed anndata": backed_anndata,
     "dask without a cluster": dask_without_a_cluster,
@@ -392,12 +405,43 @@ def cost(op, call):
         ("dense in Fortran order", 2), ("five members", 2),
     ],
 )  # fmt: skip
-def test_a_gram_product_is_one_pass_where_rows_are_contiguous_and_two_elsewhere(kind, passes, tmp_path):
+def test_a_gram_product_of_large_data_is_one_pass_where_rows_are_contiguous(kind, passes, tmp_path, monkeypatch):
+    monkeypatch.setattr("rspca.operators.matrix.CACHE_BYTES", 8 * N)
     op, _ = OPERATORS[kind](tmp_path)
     for block in (np.ones(N), np.ones((N, 3))):
         assert cost(op, lambda block=block: op.matmat(block)) == 1.0
         assert cost(op, lambda block=block: op.gram(block)) == passes
     assert cost(op, lambda: op.rmatmat(np.ones(M))) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "dense in Fortran order", "csr_array", "csc_array"])
+def test_a_gram_product_of_data_that_fit_the_cache_is_one_pass(kind, tmp_path):
+    op, _ = OPERATORS[kind](tmp_path)
+    assert cost(op, lambda: op.gram(np.ones(N))) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "five members", "streamed"])
+def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(kind, tmp_path):
+    op, X = OPERATORS[kind](tmp_path)
+    loadings = np.linspace(1.0, 2.0, len(SUPPORT))
+    part = op.restrict(SUPPORT)
+    assert op.restrict(SUPPORT.copy()) is part
+    again = cost(op, lambda: op.scores(SUPPORT, loadings))
+    assert again <= len(SUPPORT) / N
+    np.testing.assert_allclose(op.scores(SUPPORT, loadings), X[:, SUPPORT] @ loadings, rtol=1e-6)
+    others = np.setdiff1d(np.arange(N), SUPPORT)[: len(SUPPORT)]
+    np.testing.assert_allclose(op.scores(others, loadings), X[:, others] @ loadings, rtol=1e-6)
+    np.testing.assert_allclose(op.restrict(others).columns(np.arange(len(others))), X[:, others], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csr_array float32"])
+def test_columns_of_rows_that_are_too_many_to_reorder_are_the_same(kind, tmp_path, monkeypatch):
+    op, _ = OPERATORS[kind](tmp_path)
+    expected = op.columns(SUPPORT)
+    monkeypatch.setattr("rspca.operators.matrix.CACHE_BYTES", 8)
+    large, _ = OPERATORS[kind](tmp_path)
+    assert large._by_column.format == "csr"
+    np.testing.assert_array_equal(large.columns(SUPPORT), expected)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr_array", "five members", "int8", "packed"])

@@ -10,6 +10,7 @@ from rspca.vectors import (
     inclusion_probabilities,
     l1_l2_maximizer,
     l1_projection,
+    largest_in_columns,
     oriented,
     scaled_to_sum,
     soft,
@@ -117,6 +118,17 @@ def test_a_point_of_the_ball_is_its_own_projection(w):
 def test_top_k_takes_the_largest_and_of_ties_the_lowest_indices(values, k):
     expected = sorted(sorted(range(len(values)), key=lambda i: (-values[i], i))[:k])
     assert top_k(values, k).tolist() == expected
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=3, max_size=3), min_size=1), st.integers(1, 8)
+)
+def test_the_largest_in_columns_are_those_of_each_column(rows, k):
+    values = np.array(rows)
+    expected = np.zeros(values.shape, dtype=bool)
+    for column in range(values.shape[1]):
+        expected[top_k(values[:, column], k), column] = True
+    np.testing.assert_array_equal(largest_in_columns(values, k), expected)
 
 
 def test_top_k_of_equal_values_is_the_first_k():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.vectors import top_k
+from rspca.vectors import largest_in_columns, top_k
 
 Array = NDArray[Any]
 
@@ -43,6 +43,16 @@ class Choice(NamedTuple):
             return np.asarray(self.features[top_k(size, k)])
         within = _largest_of_each(size, self.groups.labels[self.features], self.groups.most)
         return np.asarray(self.features[within[top_k(size[within], k)]])
+
+    def largest_in_columns(self, values: Array, k: int) -> Array:
+        """Return where the largest magnitudes of each column stand that may be chosen together."""
+        chosen = np.zeros(values.shape, dtype=bool)
+        if self.groups is None:
+            chosen[self.features] = largest_in_columns(np.abs(values[self.features]), k)
+        else:
+            for column, one in enumerate(values.T):
+                chosen[self.largest(one, k), column] = True
+        return chosen
 
     def completed(self, preferred: Array, x: Array, values: Array, k: int) -> Array:
         """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest values."""

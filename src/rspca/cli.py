@@ -11,6 +11,7 @@ import typer
 from rspca.commands.apply import report, transform
 from rspca.commands.data import datasets, demo
 from rspca.commands.fit import fit
+from rspca.commands.shared import printable
 from rspca.commands.study import certify, compare, path
 
 # Rich would double the time of --help, and its traceback would hide ours: both stay off.
@@ -49,7 +50,8 @@ def main() -> None:
         status = app(standalone_mode=False, prog_name="rspca")
     except _USAGE as error:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "rspca"
-        _end(f"{error.format_message()} See {command} --help.", 2)
+        message = error.format_message().rstrip(".")
+        _end(f"{message}. See {command} --help.", 2)
     except Exception as error:
         if "--debug" in sys.argv[1:]:
             raise
@@ -62,10 +64,14 @@ def main() -> None:
 
 
 def _end(message: str, status: int) -> None:
-    typer.echo(f"rspca: {' '.join(message.split())}", err=True)
+    typer.echo(f"rspca: {_one_line(message)}", err=True)
     sys.exit(status)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the source."""
-    typer.echo(f"rspca: warning: {' '.join(str(message).split())}", err=True)
+    typer.echo(f"rspca: warning: {_one_line(str(message))}", err=True)
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))

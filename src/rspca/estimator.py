@@ -208,10 +208,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the scores: X, centered and scaled as in fit, projected on the components."""
+        """Return the scores: X, centered and scaled as in fit, projected on the components.
+
+        Features of a table are found by their names, in any order; those that no component uses may be absent.
+        """
         check_is_fitted(self)
         if isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features):
             return self._transformed_study(X)
+        if isinstance(X, Table) and not self._names_agree(X):
+            return self._transformed_by_name(X)
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
@@ -238,6 +243,33 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warnings.warn(message, UserWarning, stacklevel=3)
         weights = self.components_[:, used] / self.scale_[used]
         return matched_scores(table.operator, matched, weights, self.mean_[used])
+
+    def _names_agree(self, table: Table) -> bool:
+        """Tell whether a table has the features of fit, in their order, as far as their names are known."""
+        known = getattr(self, "feature_names_in_", None)
+        return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
+
+    def _has_names(self) -> bool:
+        known = getattr(self, "feature_names_in_", ())
+        return any(str(name) != f"feature{j}" for j, name in enumerate(known))
+
+    def _transformed_by_name(self, table: Table) -> Array:
+        """Return the scores of a table whose features are others, or in another order."""
+        where = {str(name): j for j, name in enumerate(table.feature_names)}
+        used = self._used_features()
+        absent = [str(self.feature_names_in_[i]) for i in used if str(self.feature_names_in_[i]) not in where]
+        if absent:
+            shown = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
+            raise ValueError(
+                f"The table has not the features of fit: {len(absent)} of the {len(used)} that the components use are "
+                f"absent ({shown}). Give data with these names."
+            )
+        places = [where[str(self.feature_names_in_[i])] for i in used]
+        weights = np.zeros((self.n_components_, table.shape[1]), dtype=self.components_.dtype)
+        weights[:, places] = self.components_[:, used] / self.scale_[used]
+        scores = table.operator.matmat(weights.T) - weights[:, places] @ self.mean_[used]
+        check_finite(scores.sum(axis=1, dtype=np.float64), "row")
+        return np.asarray(scores)
 
     def score_table(self, table: Table) -> dict[str, Array]:
         """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
@@ -317,6 +349,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError(
                     f"X has {n_features} features, but SparsePCA is expecting {self.n_features_in_} features as input."
                 )
+            elif isinstance(X, Table) and not self._names_agree(X):
+                raise ValueError("The table has not the features of fit in their order; give them by the same names.")
+            elif isinstance(X, Table) and not X.has_feature_names and self._has_names():
+                message = "The table has no names of features, so they are taken in the order of fit."
+                warnings.warn(message, UserWarning, stacklevel=4)
             return op
         if reset:
             self._describe_features(None)

@@ -10,13 +10,15 @@ from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
 
-SWAP_BUDGET = 10**6
+SWAP_BUDGET = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
 ROWS_BUDGET = 4 * 10**6
 """Entries of the k rows of the Gram matrix that they need: what matters when k is close to n."""
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
+WORTHWHILE = 5e-7
+"""Relative gain of exchanging several features below which that is not tried again: it costs a pass over X."""
 FIRST_CLIMB = 6
 """Steps that each candidate climbs before the best of them goes on alone."""
 MOST_STEPS = 30
@@ -126,6 +128,8 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
         if not count:
             return best
         best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
+        if reached <= (1.0 + WORTHWHILE) * value:
+            break
     return best
 
 
@@ -153,10 +157,7 @@ def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, 
 
 def truncated(G: Array, k: int, choice: Choice) -> Array:
     """Return the k largest entries of each column, among rows that may be chosen, scaled to unit length."""
-    V = np.zeros_like(G)
-    for column in range(G.shape[1]):
-        support = choice.largest(G[:, column], k)
-        V[support, column] = G[support, column]
+    V = np.where(choice.largest_in_columns(G, k), G, 0.0)
     lengths = np.linalg.norm(V, axis=0)
     return V / np.where(lengths > 0.0, lengths, 1.0)
 

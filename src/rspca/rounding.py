@@ -70,14 +70,14 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     certain = p >= 1.0
     pool, wanted = np.flatnonzero(~certain), k - np.count_nonzero(certain)
     if len(pool) > wanted > 0:
-        ends = np.zeros(len(pool) + 1)
+        ends, p = np.zeros(len(pool) + 1), p[pool]
         for _ in range(n_draws):
-            order = rng.permutation(pool)  # an order for each draw: in a common one few supports can come up
+            order = rng.permutation(len(pool))  # an order for each draw: in a common one few supports can come up
             np.cumsum(p[order], out=ends[1:])
             # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
             marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
             drawn = certain.copy()
-            drawn[order[marks[1:] > marks[:-1]]] = True
+            drawn[pool[order[marks[1:] > marks[:-1]]]] = True
             support = used[drawn]
             found.setdefault(support.tobytes(), support)
     return list(found.values())

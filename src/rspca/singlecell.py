@@ -103,6 +103,7 @@ def spca(
     """
     _check_slots(adata, layer, key_added, copy)
     _check_options(options)
+    dtype = np.dtype(dtype)
     if isinstance(mask_var, _Default):
         mask_var = "highly_variable" if "highly_variable" in adata.var else None
     genes = chosen_variables(adata.var, mask_var, "mask_var")

@@ -54,6 +54,11 @@ class Table:
         """Samples by features."""
         return self.operator.shape
 
+    @property
+    def has_feature_names(self) -> bool:
+        """Whether features have names of their own, and not only numbers for want of them."""
+        return any(str(name) != f"feature{j}" for j, name in enumerate(self.feature_names))
+
 
 def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     r"""Return what a file or a folder holds as a table, with the names of features and samples.
@@ -102,13 +107,13 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     if not paths:
         raise ValueError("path is an empty list; name at least one file.")
     kinds = {_kind(one) for one in paths}
+    absent = next((one for one in paths if not one.exists()), None)
+    if absent is not None and (kinds <= set(READERS) or not absent.suffix):
+        raise FileNotFoundError(f"{absent} does not exist.")
     if len(kinds) > 1 or not kinds <= set(READERS):
         known = ", ".join(sorted(set(READERS) - {FOLDER}))
         names = ", ".join(map(str, paths))
         raise ValueError(f"{names}: files of one kind are needed, and the kinds known are {known}, or a folder.")
-    for one in paths:
-        if not one.exists():
-            raise FileNotFoundError(f"{one} does not exist.")
     kind = kinds.pop()
     reader = READERS[kind]
     allowed = [name for name, one in inspect.signature(reader).parameters.items() if one.kind is one.KEYWORD_ONLY]
@@ -214,7 +219,9 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
         rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])
         check_distinct(paths[0], columns, "feature name", "give each its own")
-        key = next(name for name in ("sample", "row", "name of sample") if name not in found.samples)
+        key = "sample"
+        while key in found.samples:
+            key += "_name"
         return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples})
 
     return read_one

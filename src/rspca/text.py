@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -68,7 +68,7 @@ def term_matrix(
     encoding : str
         Encoding of files.
     pattern : str
-        Which files of a folder are documents, such as "*.txt"; a gzipped file matches without ``.gz``.
+        Which files of a folder are documents, such as ``"*.txt"``; a gzipped file matches without ``.gz``.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def term_matrix(
         documents, stop_words=stop_words, min_length=min_length, max_length=max_length, min_documents=min_documents,
         empty=empty, encoding=encoding, pattern=pattern,
     )  # fmt: skip
-    return counts._replace(matrix=tf_idf(counts.matrix, idf=idf))
+    return counts._replace(matrix=tf_idf(counts.matrix, idf=idf, documents=counts.documents))
 
 
 def term_counts(
@@ -148,7 +148,7 @@ def term_counts(
     return Terms(counts[filled], tuple(str(term) for term in vocabulary), kept)
 
 
-def tf_idf(counts: Any, *, idf: bool = True) -> Any:
+def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = None) -> Any:
     """Return counts of terms as weights: count times log2(m / df), then each row to unit Euclidean length.
 
     Parameters
@@ -157,6 +157,8 @@ def tf_idf(counts: Any, *, idf: bool = True) -> Any:
         Documents by terms, no entry negative, no row empty.
     idf : bool
         Whether to multiply by log2(m / df), where df of the m documents have the term.
+    documents : names
+        What an error calls the rows; None: their numbers.
 
     Examples
     --------
@@ -176,8 +178,9 @@ def tf_idf(counts: Any, *, idf: bool = True) -> Any:
         X.eliminate_zeros()
     weightless = np.flatnonzero(np.diff(X.indptr) == 0)
     if len(weightless):
+        names = [str(i) if documents is None else documents[i] for i in weightless.tolist()]
         raise ValueError(
-            f"row(s) {_some([str(i) for i in weightless])} of counts have no term, or only terms that every document "
+            f"row(s) {_some(names)} of counts have no term, or only terms that every document "
             "has, whose weight is log2(1) = 0; leave them out, or use idf=False."
         )
     return scipy.sparse.csr_array(normalize(X, norm="l2", copy=False))

@@ -58,7 +58,7 @@ def certify(
         Features.
     loadings : array of n_features, optional
         A vector with at most k non-zeros to be certified. A better one is sought too.
-    after : array of shape (number, n_features), optional
+    after : array of n_features, or several as rows, optional
         Components found before it: what is certified is the next one, in the data as they leave them.
     deflation : {"schur", "projection", "orthogonal"}
         How those were removed, with `after`.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rspca.commands.inputs import Reading
-from rspca.commands.shared import Data, Interrupted, LabelOption, Preparing, Seed, Talking, command, whole_numbers
+from rspca.commands.shared import Data, LabelOption, Preparing, Seed, Talking, command, whole_numbers
 
 Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
 
@@ -88,33 +88,26 @@ def _run(
         label, samples = labels_of(label, table.sample_names, table.samples)
         inputs = described(data)
         partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
-        if partial.path.exists() and not resume:
-            typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
         earlier = partial.resume() if resume and options["method"] not in FOUND_TOGETHER else []
         if earlier:
             typer.echo(f"rspca: going on after {len(earlier)} component(s) of {partial.path}.", err=True)
-        try:
+        elif partial.path.exists():
+            typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
+        with partial.kept(options["n_components"]):
             model = SparsePCA(**options).fit(table, on_step=tell, on_component=partial.add, earlier=earlier)
-        except KeyboardInterrupt:
-            found = len(partial.components)
-            kept = f"{found} of {options['n_components']} component(s) are kept in {partial.path}"
-            message = f"{kept}: the same command with --resume goes on." if found else "no component was found yet."
-            raise Interrupted(message) from None
-        scores = model.transform(table)
-        documents = documents_of(data, table, reading)
-    out.mkdir(parents=True, exist_ok=True)
-    origin = provenance(inputs, seed=options["random_state"])
-    model.save(out / "model.npz")
-    write_components(out / "components.csv", model, table)
-    write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
-    written = ["components.csv", "scores.csv", "model.npz"]
-    if report:
-        write_page(
-            out / "report.html", model, scores=scores, sample_names=table.sample_names, samples=samples, label=label,
-            provenance=origin, documents=documents, title=", ".join(one.name for one in data),
-        )  # fmt: skip
-        written.append("report.html")
-    partial.remove()
+            scores = model.transform(table)
+            documents, origin = documents_of(data, table, reading), provenance(inputs, seed=options["random_state"])
+            out.mkdir(parents=True, exist_ok=True)
+            model.save(out / "model.npz")
+            write_components(out / "components.csv", model, table)
+            write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+            written = ["components.csv", "scores.csv", "model.npz"]
+            if report:
+                write_page(
+                    out / "report.html", model, scores=scores, sample_names=table.sample_names, samples=samples,
+                    label=label, provenance=origin, documents=documents, title=", ".join(one.name for one in data),
+                )  # fmt: skip
+                written.append("report.html")
     for line in results.model_lines(model, table, scores, documents=documents is not None):
         talking.say(line)
     talking.say(f"written to {out}: {', '.join(written)}")

@@ -40,6 +40,9 @@ class Reading:
     ] = None
     layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
     mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    labels: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Text, .parquet: columns that describe samples, no features.")
+    ] = None
     transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
     delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
     encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
@@ -54,9 +57,13 @@ class Reading:
 
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
-        options = {name: one for name, one in vars(self).items() if one not in (None, False) and name != "scheduler"}
+        options = {
+            name: one for name, one in vars(self).items() if not (one is None or one is False or name == "scheduler")
+        }
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
+        if self.labels is not None:
+            options["labels"] = [name.strip() for name in self.labels.split(",")]
         if self.delimiter is not None:
             options["delimiter"] = _DELIMITERS.get(self.delimiter, self.delimiter)
         return options
@@ -72,13 +79,13 @@ def opened(
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
     if reading.scheduler is not None and not genotypes:
         raise ValueError("--scheduler is for .bed files, which workers open themselves.")
-    more: dict[str, Any] = {"on_step": on_step} if genotypes else {}
+    options = reading.given() | ({"on_step": on_step} if genotypes else {})
     if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
-        more["labels"] = [label]
+        options["labels"] = [*options.get("labels", ()), label]
     with ExitStack() as stack:
         if reading.scheduler is not None:
-            more["client"] = _client(reading.scheduler, stack)
-        yield read(data if len(data) > 1 else data[0], **reading.given(), **more)
+            options["client"] = _client(reading.scheduler, stack)
+        yield read(data if len(data) > 1 else data[0], **options)
 
 
 class Documents(Sequence[str]):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import rspca
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
 from rspca.checks import reason, shown
-from rspca.commands.shared import plain
+from rspca.commands.shared import Interrupted, plain
 from rspca.components import Component
 from rspca.formats.archives import npz_arrays
 from rspca.tables import Table
@@ -47,7 +49,8 @@ class Partial:
                 raise ValueError(f"its format is {shown(meta['format'])}")
             self._check_same("data", meta["data"], self.data)
             self._check_same("settings", meta["settings"], self.settings)
-            self.components = [_component(one, stored, number) for number, one in enumerate(meta["components"])]
+            n = self.data["shape"][1]
+            self.components = [_component(one, stored, number, n) for number, one in enumerate(meta["components"])]
         except (OtherWork, MemoryError, PermissionError):
             raise
         except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -58,23 +61,33 @@ class Partial:
 
     def add(self, component: Component) -> None:
         """Keep a component; the file is never without those before it."""
-        self.components.append(component)
+        found = [*self.components, component]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         arrays = dict[str, Any]()
-        for number, one in enumerate(self.components):
+        for number, one in enumerate(found):
             arrays |= {f"{number}.support": one.support, f"{number}.loadings": one.loadings}
-            if one.inclusion_probability is not None:
-                arrays[f"{number}.inclusion"] = one.inclusion_probability
+            if one.inclusion_probability is not None:  # nearly all of them are zero
+                used = np.flatnonzero(one.inclusion_probability)
+                arrays |= {f"{number}.included": used, f"{number}.inclusion": one.inclusion_probability[used]}
         meta = {
             "format": _FORMAT, "settings": self.settings, "data": self.data,
-            "components": [_numbers(one) for one in self.components],
+            "components": [_numbers(one) for one in found],
         }  # fmt: skip
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)
+        self.components = found
 
-    def remove(self) -> None:
-        """Remove the file: the work is finished."""
+    @contextmanager
+    def kept(self, wanted: int) -> Iterator[None]:
+        """Remove the file when the block ends well; where the user interrupts it, say what the file has."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            kept = f"{len(self.components)} of {wanted} component(s) are kept in {self.path}"
+            there = self.components and self.path.exists()
+            message = f"{kept}: the same command with --resume goes on." if there else "no component was found yet."
+            raise Interrupted(message) from None
         self.path.unlink(missing_ok=True)
 
     def _check_same(self, what: str, before: dict[str, Any], now: dict[str, Any]) -> None:
@@ -121,16 +134,22 @@ def _numbers(component: Component) -> dict[str, Any]:
     return numbers | {"certificate": None if certificate is None else certificate.as_json()}
 
 
-def _component(numbers: dict[str, Any], stored: Any, number: int) -> Component:
+def _component(numbers: dict[str, Any], stored: dict[str, Any], number: int, n: int) -> Component:
+    """Return a component that was kept, or raise if it cannot be one of n features."""
     for name, kind in _NUMBERS.items():
         value = numbers[name]
         if not isinstance(value, kind) or (isinstance(value, float) and not 0.0 <= value < math.inf):
             raise ValueError(f"{name} is {shown(value)}")
-    certificate = numbers["certificate"]
+    if numbers["n_features"] != n:
+        raise ValueError(f"a component of {shown(numbers['n_features'])} features where the data have {n}")
+    certificate, inclusion = numbers["certificate"], None
+    if f"{number}.inclusion" in stored:
+        inclusion = np.zeros(n)
+        inclusion[stored[f"{number}.included"]] = stored[f"{number}.inclusion"]
     component = Component(
         support=stored[f"{number}.support"],
         loadings=stored[f"{number}.loadings"],
-        inclusion_probability=stored.get(f"{number}.inclusion"),
+        inclusion_probability=inclusion,
         certificate=None if certificate is None else Certificate.from_json(certificate),
         **{name: numbers[name] for name in _NUMBERS},
     )

@@ -85,7 +85,7 @@ def _words(step: Step, total: int, what: str) -> str:
     if step.stage == "compile":
         return "compiling kernels, once on this machine"
     parts = [f"component {step.component + 1} of {total}"] if what == "component" and total > 1 else []
-    parts.append(step.stage)
+    parts.append("found" if step.stage == "component" else step.stage)
     if step.variance > 0.0:
         parts.append(f"variance {step.variance:.6g}")
         if step.upper is not None and step.upper < float("inf"):
@@ -115,7 +115,8 @@ def _bar(total: int, done: Done, what: str, start: int) -> Iterator[OnStep]:
         BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     ]  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # The time left is estimated from all components so far: one may take longer than the half minute that is usual.
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1e9) as bar:
         task = bar.add_task("reading", total=total, completed=start)
         shown_at = 0.0
 

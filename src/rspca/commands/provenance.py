@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import rspca
+from rspca.formats.plink import beside
 
 LARGE = 2 * 10**9
 """Bytes beyond which a file is not read once more for its checksum; its ends, size and date stand for it."""
@@ -38,9 +39,7 @@ def described(data: Iterable[Path]) -> list[dict[str, Any]]:
 
 
 def _with_companions(path: Path) -> list[Path]:
-    if path.suffix.lower() != ".bed":
-        return [path]
-    return [path, *(one for one in (path.with_suffix(".bim"), path.with_suffix(".fam")) if one.is_file())]
+    return [path, beside(path, "bim"), beside(path, "fam")] if path.suffix.lower() == ".bed" else [path]
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -68,15 +68,16 @@ class Talking:
     def say(self, text: str) -> None:
         """Print for a person who wants to read it."""
         if not (self.json or self.quiet):
-            typer.echo(text)
+            typer.echo(printable(text))
 
     def answer(self, document: dict[str, Any], text: str) -> None:
         """Print the result itself: as JSON, or as text."""
         if self.json:
             import json
 
-            text = json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False)
-        typer.echo(text)
+            typer.echo(json.dumps(plain(document), indent=1, allow_nan=False))
+        else:
+            typer.echo(printable(text))
 
 
 def plain(value: Any) -> Any:
@@ -90,6 +91,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
         return None
     return value
+
+
+def printable(text: str) -> str:
+    """Return a text whose names can do nothing to a terminal: control characters are shown as codes."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", _code, text)
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def whole_numbers(option: str, text: str) -> list[int]:

@@ -131,9 +131,9 @@ def certify(
 
     options = preparing.options() | {"seconds": seconds, "random_state": seed}
     check_file(out)
-    if model is None and k is None:
-        raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
     if model is not None:
+        if preparing != Preparing():
+            raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
         fitted, file = loaded(model)
         if component > fitted.n_components_:
             raise ValueError(f"--component {component}: {file} has {fitted.n_components_} component(s).")
@@ -141,7 +141,8 @@ def certify(
         options |= {"loadings": fitted.components_[component - 1]}
         options |= {"after": fitted.components_[: component - 1]} if component > 1 else {}
         k = k or len(fitted.supports_[component - 1])
-    assert k is not None
+    if k is None:
+        raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
     with shown(talking, 1) as tell, opened(data, reading, tell) as table:
         found = prove(table, k, on_step=tell, **options)
     if out is not None:

@@ -30,8 +30,6 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise ValueError(f"its header cannot be read ({type(error).__name__})") from error
     if any(isinstance(side, bool) or side < 0 for side in shape):
         raise ValueError(f"its header announces the shape {shape}")
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are never loaded: they could run anything")
     return shape, dtype
 
 
@@ -46,11 +44,19 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             if not member.filename.endswith(".npy"):
                 continue
             with archive.open(member) as file:
-                shape, dtype = npy_header(file)
+                try:
+                    shape, dtype = npy_header(file)
+                except ValueError as error:
+                    raise ValueError(f"{member.filename[:80]}: {error}") from error
                 there = member.file_size - file.tell()
+            name = member.filename.removesuffix(".npy")
+            if dtype.hasobject:
+                raise ValueError(
+                    f"{name[:80]} holds Python objects, which are not unpickled; save {name[:80]}.astype(str)"
+                )
             if math.prod(shape) * dtype.itemsize > there:
                 raise ValueError(f"{member.filename[:80]} announces {shape} of {dtype}, and {there} bytes are there")
-            shapes[member.filename.removesuffix(".npy")] = shape
+            shapes[name] = shape
     return shapes
 
 

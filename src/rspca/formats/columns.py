@@ -21,16 +21,21 @@ def is_number(cell: str) -> bool:
     return number == number and "_" not in cell  # Python reads 1_000, other programs do not
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first few names in one line, whatever they hold."""
+    shown = [" ".join(str(name).split())[:60] for name in names[:most]]
+    return ", ".join(shown) + (", ..." if len(names) > most else "")
+
+
 def check_labels(path: Path, labels: Sequence[str], names: Sequence[str]) -> None:
     """Raise unless every label is a column, and no column has the name of another."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        shown = ", ".join(twice[:3]) + (", ..." if len(twice) > 3 else "")
+        shown = listed(twice, 3)
         raise ValueError(f"{path}: {len(twice)} feature name(s) occur more than once: {shown}; give each its own.")
     unknown = next((label for label in labels if label not in names), None)
     if unknown is not None:
-        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-        raise ValueError(f"{path} has no column {unknown!r} for labels; its columns are {shown}.")
+        raise ValueError(f"{path} has no column {unknown!r} for labels; its columns are {listed(names, 10)}.")
 
 
 def arranged(
@@ -52,14 +57,13 @@ def arranged(
     if first is not None and len({str(cell) for cell in text[first]}) == len(text[first]):
         rows = [str(cell) for cell in others.pop(first)]
     if X.shape[1] == 0:
-        raise ValueError(f"{path} has no column of numbers; its columns are {', '.join([*text][:10])}.")
+        raise ValueError(f"{path} has no column of numbers; its columns are {listed([*text], 10)}.")
     kept = [name for name in others if name not in labels]
     notes: tuple[str, ...] = ()
     if kept:
-        shown = ", ".join(kept[:5]) + (", ..." if len(kept) > 5 else "")
         notes = (
-            f"{path}: {len(kept)} column(s) without numbers ({shown}) are kept as labels of the samples, not as "
-            f"features. Name them with labels={kept[:5]!r} to say so.",
+            f"{path}: {len(kept)} column(s) without numbers ({listed(kept, 5)}) are kept as labels of the samples, not "
+            f"as features. Name them with labels={kept[:5]!r} to say so.",
         )
     named = Named(X, names, rows, samples={name: _label(cells) for name, cells in others.items()}, notes=notes)
     if not transpose:

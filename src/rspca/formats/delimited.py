@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from rspca.checks import check_choice, reason
-from rspca.formats.columns import arranged, check_labels, is_number
+from rspca.formats.columns import arranged, check_labels, is_number, listed
 from rspca.formats.files import lines, opened
 from rspca.formats.named import Named
 
@@ -94,7 +94,7 @@ class _Cells:
     def __init__(self, path: Path, names: list[str] | None, first: Row, labels: list[str]) -> None:
         self.path, self.width, self.labels = path, len(first.cells), labels
         if names is not None and len(names) == self.width - 1:
-            names = ["", *names]  # R leaves out the head of the row names
+            names = ["", *names]
         if names is not None and len(names) != self.width:
             raise ValueError(f"{path}, line {first.line} has {self.width} fields; the line of names has {len(names)}.")
         self.named_rows = names is not None and names[0].strip().lower() in ROW_NAMES
@@ -176,7 +176,7 @@ class _Cells:
         return f"{self._place(line, j)}: {cell[:40]!r} is not a number. {advice}"
 
     def _place(self, line: int, j: int) -> str:
-        return f"{self.path}, line {line}, column {self.names[j] if self.has_names else j + 1}"
+        return f"{self.path}, line {line}, column {listed([self.names[j]], 1) if self.has_names else j + 1}"
 
 
 def _is_missing(cell: str) -> bool:
@@ -193,7 +193,8 @@ def _has_names(rows: list[Row]) -> bool:
     if len(rows) == 1:
         return not any(map(is_number, head))
     body = rows[1].cells
-    if len(head) == len(body) - 1 or head[0].strip().lower() in ROW_NAMES:
+    short = len(head) == len(body) - 1 and not all(map(is_number, head))  # R leaves out the head of the row names
+    if short or head[0].strip().lower() in ROW_NAMES:
         return True
     pairs = zip(head, body, strict=False)
     return any(_looks_numeric(b) and not _looks_numeric(a) and not _is_missing(a) for a, b in pairs)

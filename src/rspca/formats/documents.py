@@ -34,7 +34,7 @@ def read_documents(
     path : path
         A folder, searched with all below it, or a file of lines, plain or gzipped.
     pattern : str
-        Which files of a folder are documents; "*" takes all but hidden ones. A gzipped file matches without ``.gz``.
+        Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
     stop_words, min_length, max_length, min_documents, idf, empty, encoding
         As in :func:`rspca.text.term_matrix`.
     """
@@ -47,7 +47,7 @@ def read_documents(
             path, pattern=pattern, stop_words=stop_words, min_length=min_length, max_length=max_length,
             min_documents=min_documents, empty=empty, encoding=encoding,
         )  # fmt: skip
-        weights = tf_idf(counts, idf=idf)
+        weights = tf_idf(counts, idf=idf, documents=names)
     except ValueError as error:
         raise (error if str(path) in str(error) else ValueError(f"{path}: {error}")) from None
     having = np.bincount(counts.indices, minlength=counts.shape[1])

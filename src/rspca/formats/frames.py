@@ -79,11 +79,10 @@ def _matrix(path: Path, table: Any, names: list[str]) -> Any:
     X = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
     for j, name in enumerate(names):
         column = table[name]
-        values = np.array(column.to_pylist(), dtype=np.float64) if types.is_decimal(kinds[j]) else column.to_numpy()
         if column.null_count:
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
             raise ValueError(f"{path}, row {row + 1}, column {name}: the cell is empty. Impute or drop it first.")
-        X[:, j] = values
+        X[:, j] = np.array(column.to_pylist(), dtype=float) if types.is_decimal(kinds[j]) else column.to_numpy()
         finite = np.isfinite(X[:, j])
         if not finite.all():
             row = int(np.argmin(finite))

@@ -12,9 +12,8 @@ import scipy.sparse
 from rspca.checks import reason
 from rspca.formats.archives import checked_sparse
 from rspca.formats.named import Array, Named, plain
-from rspca.operators.blocks import BlockOperator, SomeColumns, memory_size
-
-INDICES_AT_ONCE = 1 << 24
+from rspca.operators.blocks import BlockOperator, memory_size
+from rspca.operators.rows import SomeColumns, StoredRows
 
 
 def read_h5ad(
@@ -65,6 +64,9 @@ def read_h5ad(
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
     kept = var if chosen is None else var.iloc[chosen]
+    twice = kept.index[kept.index.duplicated()]
+    if len(twice):
+        raise ValueError(f"{path}: variables occur more than once: {twice[0]}, ...; use adata.var_names_make_unique().")
     return Named(
         held(X, chosen, limit, str(path)), [str(name) for name in kept.index], [str(name) for name in obs.index],
         {str(name): plain(kept[name]) for name in kept}, {str(name): plain(obs[name]) for name in obs},
@@ -117,8 +119,11 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
             f"{where}: its matrix takes {size:,} bytes and is stored by columns (CSC), so its rows cannot be read in "
             "blocks. Raise max_memory, or write it by rows with scipy.sparse.csr_matrix."
         )
-    _check_indices(group["indices"], X.shape[1], where)
-    return BlockOperator(X if columns is None else SomeColumns(X, columns), limit)
+    try:
+        rows = StoredRows(group["data"], group["indices"], group["indptr"], X.shape[1])
+    except ValueError as error:
+        raise ValueError(f"{where} is damaged: {error}.") from error
+    return BlockOperator(rows if columns is None else SomeColumns(rows, columns), limit)
 
 
 class _Absent(ValueError):
@@ -146,10 +151,3 @@ def _checked(X: Any, where: str) -> Any:
         return checked_sparse(X)
     except ValueError as error:
         raise ValueError(f"{where} is damaged: {reason(error)}.") from error
-
-
-def _check_indices(indices: Any, n: int, where: str) -> None:
-    for start in range(0, indices.shape[0], INDICES_AT_ONCE):
-        part = indices[start : start + INDICES_AT_ONCE]
-        if part.size and (part.min() < 0 or part.max() >= n):
-            raise ValueError(f"{where} is damaged: a column index is not below {n}.")

@@ -79,6 +79,8 @@ def _check_header(path: Path) -> None:
     if len(sizes) != (2 if dense else 3) or min(sizes) < 0:
         raise ValueError(f"its line of sizes is {line[:60]!r}")
     m, n = sizes[:2]
+    if m == 0 or n == 0:  # SciPy 1.17 divides by the number of rows of an array, which ends the process
+        raise ValueError(f"it has {m} rows and {n} columns")
     entries, shortest = (m * n // (1 if banner[4] == "general" else 2), 2) if dense else (sizes[2], 4)
     if entries * shortest - 1 > there:
         raise ValueError(f"it announces {entries} entries, for which it is too short")

@@ -26,8 +26,8 @@ def matrix_of_folder(folder: Path) -> Path | None:
 def named_by_neighbors(path: Path, X: Any, transpose: bool | None) -> Named:
     """Return a matrix with the names in the files beside it, turned so that samples are its rows."""
     feature_file, sample_file = _beside(path, FEATURE_FILES), _beside(path, SAMPLE_FILES)
-    described = [line.split("\t") for line in lines(feature_file)] if feature_file else None
-    barcodes = [line.split("\t")[0] for line in lines(sample_file)] if sample_file else None
+    described = _split(feature_file) if feature_file else None
+    barcodes = [cells[0] for cells in _split(sample_file)] if sample_file else None
     turned = _is_turned(path, X.shape, described, barcodes) if transpose is None else transpose
     X = X.T if turned else X
     for file, names, side in ((sample_file, barcodes, 0), (feature_file, described, 1)):
@@ -45,6 +45,10 @@ def _beside(path: Path, names: Sequence[str]) -> Path | None:
     starts = dict.fromkeys((prefix, ""))
     candidates = [f"{start}{name}{end}" for start in starts for name in names for end in ("", ".gz")]
     return next((path.with_name(name) for name in candidates if path.with_name(name).is_file()), None)
+
+
+def _split(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in lines(path) if line.strip()]
 
 
 def _is_turned(path: Path, shape: tuple[int, int], features: Any, samples: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
+from rspca.operators.rows import row_bytes_of
 
 DEFAULT_MEMORY = 1 << 30
 """Memory for the blocks in flight, where the user names no limit."""
@@ -36,7 +37,8 @@ class BlockOperator(OperatorMixin):
     Parameters
     ----------
     source : object with ``shape``, ``dtype`` and row slices
-        ``source[a:b]`` returns rows as an array or a SciPy sparse matrix.
+        ``source[a:b]`` returns rows as an array or a SciPy sparse matrix. It may have ``row_bytes``, what a row takes
+        in memory; otherwise rows are counted as dense.
     max_memory : int or str
         Bytes for the blocks in flight, and as many again at most for columns, as a number or "500MB".
     """
@@ -47,8 +49,7 @@ class BlockOperator(OperatorMixin):
         self._reading = _reader(source)
         stored = np.dtype(source.dtype)
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
-        width = source.width if isinstance(source, SomeColumns) else int(source.shape[1])
-        self._bytes_each = max(stored.itemsize, self._dtype.itemsize) * width
+        self._bytes_each = row_bytes_of(source)
         self._meter = Meter()
         self._kept: _Columns | None = None
 
@@ -160,20 +161,6 @@ class BlockOperator(OperatorMixin):
             sums += a
             squares += b
         return sums, squares
-
-
-class SomeColumns:
-    """Some columns of rows that come in slices, picked from each block after it is read."""
-
-    def __init__(self, source: Any, columns: Array) -> None:
-        self.source, self.picked = source, np.asarray(columns, dtype=np.intp)
-        self.shape = (int(source.shape[0]), len(self.picked))
-        self.dtype = np.dtype(source.dtype)
-        self.width = int(source.shape[1])
-        """Columns that are read."""
-
-    def __getitem__(self, part: slice) -> Any:
-        return self.source[part][:, self.picked]
 
 
 class _Columns(NamedTuple):

@@ -77,8 +77,9 @@ class DenseOperator(_InMemory):
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
-        """Blocks of so few rows that sums within them lose nothing in single precision."""
-        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, max(1, 2**20 // self.shape[1]))))
+        """Blocks of so few rows that sums within them lose nothing in single precision, and, by rows, stay in cache."""
+        cached = self.shape[0] if self.X.flags.f_contiguous else max(1, 2**20 // self.shape[1])
+        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, cached)))
 
     def _rows(self, part: slice) -> Array:
         return np.ascontiguousarray(self.X[part], dtype=self._dtype)
@@ -106,12 +107,13 @@ class DenseOperator(_InMemory):
         return out.astype(self._dtype, copy=False)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous."""
-        if not self._fused:
+        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous, or all of it fits the cache."""
+        small = self._direct and self.X.nbytes <= 2 * CACHE_BYTES
+        if not (self._fused or small):
             return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
-        if self._direct and self.X.nbytes <= 2 * CACHE_BYTES:
+        if small:
             scores = self.X @ V - shift
             return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
@@ -128,10 +130,6 @@ class DenseOperator(_InMemory):
         if self._direct and self.X.flags.c_contiguous:  # twice as fast as indexing
             return np.take(self.X, support, axis=1, mode="clip")
         return np.asarray(self.X[:, support], dtype=self._dtype)
-
-    def restrict(self, support: Array) -> DenseOperator:
-        """Return the operator of a copy of X[:, support]."""
-        return DenseOperator(self.columns(support), meter=self._meter, share=self._part(support))
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
@@ -212,36 +210,43 @@ class SparseOperator(_InMemory):
             blocks.append((block, block.T))
         return blocks
 
+    @cached_property
+    def _by_column(self) -> Any:
+        """X in the order of columns, from which some are quickly taken, if it is so stored or small enough to copy."""
+        small = self.X.data.nbytes + self.X.indices.nbytes <= CACHE_BYTES
+        return self.X.tocsc() if small else self.X
+
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
         self._meter.add(self._part(support))
-        return np.asarray(self.X[:, support].toarray())
+        return np.asarray(self._by_column[:, support].toarray())
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
         self._meter.add(self._share)
         m, n = self.shape
-        data, column = np.asarray(self.X.data, dtype=np.float64), self._column_of_entries()
+        data = np.asarray(self.X.data, dtype=np.float64)
         if shift is None:
-            return np.bincount(column, data**2, minlength=n)
-        stored = np.bincount(column, minlength=n)
-        return np.bincount(column, (data - shift[column]) ** 2, minlength=n) + (m - stored) * shift**2
-
-    def _column_of_entries(self) -> Array:
-        if self.X.format == "csr":
-            return np.asarray(self.X.indices)
-        return np.repeat(np.arange(self.shape[1]), np.diff(self.X.indptr))
+            return self._column_totals(data**2)
+        columns = self.X.indices if self.X.format == "csr" else np.repeat(np.arange(n), np.diff(self.X.indptr))
+        stored = np.bincount(columns, minlength=n)
+        return self._column_totals((data - shift[columns]) ** 2) + (m - stored) * shift**2
 
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
         self._meter.add(self._share)
-        return np.bincount(self._column_of_entries(), self.X.data, minlength=self.shape[1])
+        return self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+
+    def _column_totals(self, entries: Array) -> Array:
+        """Sum of these values in the places of the stored entries: a product, which is quicker than counting bins."""
+        values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
+        return np.asarray(values.T @ np.ones(self.shape[0]))
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""
-        if self.X.format == "csc":
+        if self._by_column.format == "csc":
             self._meter.add(self._part(support))
-            return np.asarray(self.X[:, support].astype(np.float64) @ loadings)
+            return np.asarray(self._by_column[:, support].astype(np.float64) @ loadings)
         self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
         return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
 
@@ -254,4 +259,4 @@ class SparseOperator(_InMemory):
 
     def restrict(self, support: Array) -> SparseOperator:
         """Return the operator of X[:, support], still sparse."""
-        return SparseOperator(self.X[:, support], meter=self._meter, share=self._part(support))
+        return SparseOperator(self._by_column[:, support], meter=self._meter, share=self._part(support))

@@ -68,6 +68,10 @@ class OperatorMixin:
     """Whether products run in threads of their own instead of those of BLAS."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
+    _share: float = 1.0
+    """Of all columns of the data whose passes are counted."""
+    _restriction: tuple[Array, OperatorMixin] | None = None
+    """The last support and its columns."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,6 +150,9 @@ class OperatorMixin:
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings, accumulated in float64 whatever the type of the data."""
+        kept = self._last_restriction(support)
+        if kept is not None:
+            return kept.scores(np.arange(len(support)), loadings)
         out = np.zeros(self.shape[0])
         for part in chunks(len(support), self.shape[0] * 8):
             out += _as_float64(self.columns(support[part])) @ loadings[part]
@@ -171,10 +178,20 @@ class OperatorMixin:
         return self.column_sq_norms()
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Return the operator of X[:, support]."""
-        from rspca.operators.matrix import DenseOperator
+        """Return the operator of X[:, support]; the last one is kept, because refit and scores ask for the same."""
+        part = self._last_restriction(support)
+        if part is None:
+            from rspca.operators.matrix import DenseOperator
 
-        return DenseOperator(self.columns(support), meter=self.meter, share=len(support) / self.shape[1])
+            self._restriction = None  # goes before the next is taken
+            share = self._share * len(support) / self.shape[1]
+            part = DenseOperator(self.columns(support), meter=self.meter, share=share)
+            self._restriction = (np.array(support), part)
+        return part
+
+    def _last_restriction(self, support: Array) -> OperatorMixin | None:
+        last = self._restriction  # looked at once: another thread may replace it
+        return last[1] if last is not None and np.array_equal(last[0], support) else None
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def numbers(values: Any, digits: int) -> dict[str, Any]:
 
 def column(values: Any) -> dict[str, Any]:
     """Return a column as what it holds: numbers, or text, with codes in place of words that repeat."""
-    array = np.asarray(values)
+    array = _array(values)
     if array.dtype.kind == "f":
         return numbers(array, 5)
     if array.dtype.kind in "iu" and np.abs(array.astype(np.float64)).max(initial=0.0) < _EXACT:
@@ -67,7 +68,7 @@ def column(values: Any) -> dict[str, Any]:
 
 def sample_column(name: str, values: Any, wanted: bool = False) -> dict[str, Any]:
     """Return a column with how it colors points: by category, by number, or, for identifiers, not unless wanted."""
-    array = np.asarray(values)
+    array = _array(values)
     kept = column(array)
     known = {value for value in kept["values"] if value is not None}
     few = len(known) <= FEW and (array.dtype.kind != "f" or not np.any(np.mod(array[np.isfinite(array)], 1.0)))
@@ -80,5 +81,18 @@ def sample_column(name: str, values: Any, wanted: bool = False) -> dict[str, Any
     return {"name": plain_text(name), "color": color, **kept}
 
 
+def _array(values: Any) -> Array:
+    """Return values as an array of one kind: times as text, and numbers among which some are missing as floats."""
+    array = np.asarray(values)
+    if array.dtype.kind in "Mm":
+        return np.array([None if one == "NaT" else one for one in array.astype(str).tolist()], dtype=object)
+    if array.dtype == object:
+        known = [value for value in array.tolist() if not _missing(value)]
+        if known and all(isinstance(value, Real) and not isinstance(value, bool) for value in known):
+            return np.array([np.nan if _missing(value) else float(value) for value in array.tolist()])
+    return array
+
+
 def _missing(value: object) -> bool:
-    return value is None or value != value  # NaN and NaT are not equal to themselves
+    """Return whether a value is none: each package has its own, and not every one can be compared."""
+    return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))

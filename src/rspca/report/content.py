@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rspca.checks import check_choice, real_array
+from rspca.checks import real_array
 from rspca.linkage import linkage_note
 from rspca.report.columns import Array, column, names, numbers, plain_text, sample_column
 from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
@@ -55,27 +55,33 @@ def report_content(
 
     check_is_fitted(model)
     known = _checked_scores(model, scores)
-    about = {"sample_names": sample_names, "samples": samples or None, "documents": documents}
-    _check_lengths(about, known, label)
+    columns = {} if samples is None else dict(samples.items())  # a frame has items too
+    told = {f"samples[{name!r}]": values for name, values in columns.items()}
+    _check_samples(known, {"sample_names": sample_names, "documents": documents} | told)
+    if label is not None and label not in columns:
+        raise ValueError(
+            f"label={label!r} must name a column of samples, which has {', '.join(map(str, columns)) or 'none'}."
+        )
     called = _feature_names(model, feature_names)
     ranked = [model.top_features(j, names=range(model.n_features_in_)) for j in range(model.n_components_)]
     used = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[:MOST_FEATURES]))
     place = {index: number for number, index in enumerate(used)}
     people = _sample_names(known, sample_names)
+    texts = None if documents is None else list(documents)
     return {
         "title": plain_text(title or "Sparse principal components"),
         "generator": f"rspca {__version__}",
         "summary": summary(model),
         "preparation": preparation(model),
         "named": called is not None,
-        "components": [_component(model, j, ranked[j], place, known, people, documents) for j in range(len(ranked))],
+        "components": [_component(model, j, ranked[j], place, known, people, texts) for j in range(len(ranked))],
         "features": {
             "names": [f"x{i}" for i in used] if called is None else names(called, used, "feature"),
             "columns": _feature_columns(model, used, called),
         },
         "overlap": _overlap(model),
         "correlation": _correlation(model, known),
-        "scores": None if known is None else _scores(known, people, samples or {}, label),
+        "scores": None if known is None else _scores(known, people, columns, label),
         "path": None if path_points is None else _path(path_points),
         "comparison": None if comparison is None else _comparison(comparison),
         "settings": settings(model),
@@ -96,34 +102,31 @@ def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
     return known
 
 
-def _check_lengths(about: Mapping[str, Any], scores: Array | None, label: str | None) -> None:
+def _check_samples(scores: Array | None, told: Mapping[str, Any]) -> None:
     """Refuse what is told of samples if there are no scores to tell it of, or if it does not fit them."""
-    for name, given in about.items():
-        if given is not None and scores is None:
+    for name, values in told.items():
+        if values is not None and scores is None:
             raise ValueError(
                 f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X)."
             )
-        each = given.items() if isinstance(given, Mapping) else [(None, given)]
-        for key, values in each:
-            if given is not None and scores is not None and len(values) != len(scores):
-                which = name if key is None else f"{name}[{key!r}]"
-                raise ValueError(
-                    f"{which} has {len(values)} entries for {len(scores)} rows of scores; give one for each."
-                )
-    if label is not None:
-        check_choice("label", label, about["samples"] or {})
+        if values is not None and scores is not None and len(values) != len(scores):
+            raise ValueError(f"{name} has {len(values)} entries for {len(scores)} rows of scores; give one for each.")
 
 
 def _feature_names(model: SparsePCA, given: Sequence[Any] | None) -> Any:
     if given is not None and len(given) != model.n_features_in_:
-        raise ValueError(f"feature_names has {len(given)} entries for {model.n_features_in_} features.")
-    return getattr(model, "feature_names_in_", None) if given is None else given
+        raise ValueError(
+            f"feature_names has {len(given)} entries for {model.n_features_in_} features; give one for each."
+        )
+    return getattr(model, "feature_names_in_", None) if given is None else list(given)
 
 
 def _sample_names(scores: Array | None, given: Sequence[Any] | None) -> list[str]:
     if scores is None:
         return []
-    return [f"sample {i}" for i in range(len(scores))] if given is None else names(given, range(len(given)), "sample")
+    if given is None:
+        return [f"sample {i}" for i in range(len(scores))]
+    return names(list(given), range(len(given)), "sample")
 
 
 def _component(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.paths import Path as PathOverK
 
+_PARTS = ("elements", "features", "charts", "scores", "start")
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -48,11 +49,12 @@ def write_report(
         Where the page goes. Its folder must exist.
     model : SparsePCA
         A fitted model; certificates, feature names and what a table knew of its features are shown if it has them.
-    scores : array of shape (n_samples, n_components), optional
-        ``model.transform(X)``: shown as a scatter, and as the samples with the largest scores of each component.
+    scores : array, optional
+        ``model.transform(X)``, a row for each sample: shown as a scatter, and as the samples with the largest scores
+        of each component.
     sample_names : sequence, optional
         Names of the samples.
-    samples : mapping, optional
+    samples : mapping or frame, optional
         What is known of the samples: the name of a column to its values. Each can color the scatter.
     label : str, optional
         The column of `samples` that colors the scatter at first.
@@ -110,7 +112,7 @@ def render(content: dict[str, Any]) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": percent, "percent_up": percent_up, "times_ten_to": _times_ten_to}
-    style, script = _file("report.css"), _file("report.js")
+    style, script = _file("style.css"), _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -128,6 +130,11 @@ def _embedded(content: dict[str, Any]) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _script() -> str:
+    """Return the parts of the script as one block, whose names stay its own."""
+    return "\n".join(['"use strict";', "{", *(_file(f"script/{part}.js") for part in _PARTS), "}"])
 
 
 def _file(name: str) -> str:

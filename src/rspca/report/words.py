@@ -32,20 +32,20 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
     """Return what is proven of a component: a sentence, what it takes for granted, and the numbers."""
     limited = model.groups is not None
     given = ", given the components before it" if number else ""
-    features = f"{certificate.k:,} features" if certificate.k > 1 else "single feature"
+    features = f"{certificate.k:,} features have" if certificate.k > 1 else "single feature has"
     optimal = certificate.status == "optimal"
     if not _is_of(certificate, model, number):
         badge = "Bounded"
-        sentence = f"Proven: no {features} have more variance than {certificate.upper:.5g}{given}. "
+        sentence = f"Proven: no {features} more variance than {certificate.upper:.5g}{given}. "
         sentence += f"Other features or loadings reach {certificate.lower:.5g}; this component " + (
             "keeps to a limit on groups." if limited else "does not have refitted loadings."
         )
     elif optimal:
         badge = "Proven optimal"
-        sentence = f"Proven optimal: no {features} {'have' if certificate.k > 1 else 'has'} more variance{given}."
+        sentence = f"Proven optimal: no {features} more variance{given}."
     else:
-        badge = f"Within {percent_up(certificate.gap)}"
-        sentence = f"Proven: no {features} have more than {percent_up(certificate.gap)} more variance{given}."
+        badge = f"{'Gap' if certificate.gap > WEAK else 'Within'} {percent_up(certificate.gap)}"
+        sentence = f"Proven: no {features} more than {percent_up(certificate.gap)} more variance{given}."
         if certificate.gap > WEAK:
             sentence += " A wide gap says that the proof is weak, not that the component is bad."
     if limited:

@@ -1,0 +1,70 @@
+// Axes, and the chart of the path over k.
+function ticks(low, high, wanted) {
+  const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((one) => one * power >= rough);
+  const found = [];
+  for (let at = Math.ceil(low / step); at * step <= high + 1e-9 * step; at++) {
+    found.push(Number((at * step).toPrecision(12)));
+  }
+  return found;
+}
+
+function sized(home, ratio) { // in pixels, so that text has the same size on a phone and on a desk
+  const width = Math.max(300, Math.min(760, Math.round(home.clientWidth - 24)));
+  return { left: 62, right: 14, top: 34, bottom: 50, width, height: 84 + Math.round(ratio * width) };
+}
+
+// The frame of a chart; x and y are { at: value to pixel, ticks, say: value to text, label }.
+function chart(label, size, x, y) {
+  const [right, bottom] = [size.width - size.right, size.height - size.bottom];
+  const across = (value) => svg("g", {},
+    svg("line", { class: "grid", x1: size.left, x2: right, y1: y.at(value), y2: y.at(value) }),
+    svg("text", { x: size.left - 8, y: y.at(value) + 4, "text-anchor": "end" }, y.say(value)));
+  const up = (value) => svg("g", {},
+    svg("line", { class: "grid", x1: x.at(value), x2: x.at(value), y1: size.top, y2: bottom }),
+    svg("text", { x: x.at(value), y: bottom + 18, "text-anchor": "middle" }, x.say(value)));
+  const viewBox = `0 0 ${size.width} ${size.height}`;
+  return svg("svg", { viewBox, role: "img", "aria-label": label, class: "chart" },
+    ...y.ticks.map(across), ...x.ticks.map(up),
+    svg("text", { class: "axis", x: (size.left + right) / 2, y: size.height - 6, "text-anchor": "middle" }, x.label),
+    svg("text", { class: "axis", x: 4, y: 18 }, y.label));
+}
+
+function drawPath() {
+  const home = byId("path-chart"), size = sized(home, 0.5);
+  const { points, suggested } = page.path;
+  const ks = points.map((one) => one.k), first = points[0], last = points[points.length - 1];
+  const low = Math.log(first.k), span = Math.log(last.k) - low || 1;
+  const highest = most(points.map((one) => one.upper ?? one.share)), lowest = least(points.map((one) => one.share));
+  const floor = lowest < 0.5 * highest ? 0 : lowest - 0.1 * (highest - lowest || highest);
+  const marks = ks.filter((k) => k === first.k || k === last.k || k === suggested);
+  const hasRoom = (k) => marks.every((one) => Math.abs(Math.log(k / one)) * size.width > 50 * span);
+  ks.forEach((k) => { if (hasRoom(k)) marks.push(k); });
+
+  const [wide, tall] = [size.width - size.left - size.right, size.height - size.top - size.bottom];
+  const x = {
+    at: (k) => size.left + ((Math.log(k) - low) / span) * wide,
+    ticks: marks, say: String, label: "Features k, on a log scale",
+  };
+  const y = {
+    at: (share) => size.top + ((highest - share) / (highest - floor || 1)) * tall,
+    ticks: ticks(floor, highest, 5), say: percent, label: "Share of the first principal component",
+  };
+  const label = `Share of the variance of the first principal component against k, from ${percent(first.share)} at `
+    + `k = ${first.k} to ${percent(last.share)} at k = ${last.k}; suggested k = ${suggested}`;
+  const line = (some, value) =>
+    some.map((one, i) => `${i ? "L" : "M"}${x.at(one.k).toFixed(1)} ${y.at(value(one)).toFixed(1)}`).join("");
+  const bounded = points.filter((one) => one.upper !== null), upper = line(bounded, (one) => one.upper);
+  const back = line([...bounded].reverse(), (one) => one.share).replace("M", "L");
+  const dot = (one) => one.k === suggested ? { class: "dot chosen", r: 6 } : { class: "dot", r: 3.5 };
+  const drawn = chart(label, size, x, y);
+  drawn.append(
+    svg("line", { class: "suggested", x1: x.at(suggested), x2: x.at(suggested), y1: size.top, y2: size.top + tall }),
+    svg("path", { class: "between", d: bounded.length ? `${upper}${back}Z` : "" }),
+    svg("path", { class: "line", d: line(points, (one) => one.share) }),
+    svg("path", { class: "upper", d: upper }),
+    ...points.map((one) => svg("circle", { ...dot(one), cx: x.at(one.k), cy: y.at(one.share) })));
+  const key = html("p", { class: "key" }, html("span", { class: "swatch" }), "found");
+  if (bounded.length) key.append(html("span", { class: "swatch bound" }), "proven: nothing lies above");
+  home.replaceChildren(drawn, key);
+}

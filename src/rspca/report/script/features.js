@@ -1,0 +1,84 @@
+// The cards: features of each component, searched and sorted together.
+const names = page.features.names;
+const extras = page.features.columns.map((column) => ({ ...column, values: decoded(column) }));
+const hasChances = page.components.every((one) => one.probabilities);
+const columns = [
+  { head: "Feature", value: (row) => names[row.place], falling: false },
+  { head: "Loading", value: (row) => Math.abs(row.loading), falling: true, span: 2 }, // the bar, and the number
+  ...(hasChances ? [{ head: "Probability", value: (row) => row.chance, falling: true, number: true }] : []),
+  ...extras.map((one) => ({
+    head: one.name, value: (row) => one.values[row.place], falling: false, number: one.kind === "number",
+  })),
+];
+const texts = extras.filter((one) => one.kind === "text");
+const sought = names.map((name, i) => [name, ...texts.map((one) => one.values[i] ?? "")].join("\n").toLowerCase());
+const order = { column: 1, falling: true };
+let words = "";
+
+function compare(a, b) {
+  const value = columns[order.column].value;
+  return ordered(value(a), value(b), order.falling) || a.rank - b.rank;
+}
+
+function highlighted(name) {
+  const start = words ? name.toLowerCase().indexOf(words) : -1;
+  if (start < 0) return [name];
+  const end = start + words.length;
+  return [name.slice(0, start), html("mark", {}, name.slice(start, end)), name.slice(end)];
+}
+
+function bar(loading, low, high) { // the same scale on both sides of zero
+  const [unit, kind] = [100 / (high - low), loading < 0 ? "negative" : "positive"];
+  const [x, width] = [unit * Math.min(loading, 0), unit * Math.abs(loading)];
+  return svg("svg", { class: "bar", viewBox: `${unit * low} 0 100 8`, preserveAspectRatio: "none", ...hidden },
+    svg("rect", { class: kind, x, width, height: 8 }),
+    svg("line", { class: "zero", x1: 0, x2: 0, y1: 0, y2: 8 }));
+}
+
+function makeCard(component, number) {
+  const loadings = decoded(component.loadings), chances = hasChances ? decoded(component.probabilities) : [];
+  const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank], chance: chances[rank] }));
+  const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
+  const home = document.querySelector(`[data-component="${number}"]`);
+  const card = { home: home.closest("article"), open: false, found: rows };
+  const view = sortedTable(`Features of component ${component.number}`, columns, chooseColumn);
+  const more = moreButton(() => { card.open = !card.open; card.draw(); });
+  const left = component.count - rows.length;
+  home.append(html("div", { class: "scroll" }, view.table), more.button);
+  const absent = `Not on this page: ${plural(left, "feature")} with smaller loadings.`;
+  if (left) home.append(html("p", { class: "quiet" }, absent));
+
+  const drawn = (row) => html("tr", {},
+    html("th", { scope: "row", class: "name" }, html("bdi", {}, ...highlighted(names[row.place]))),
+    html("td", { class: "bars" }, bar(row.loading, low, high)),
+    html("td", { class: "number" }, fixed(row.loading, component.decimals)),
+    ...(hasChances ? [html("td", { class: "number" }, row.chance.toFixed(2))] : []),
+    ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
+  card.draw = () => {
+    card.found = words ? rows.filter((row) => sought[row.place].includes(words)) : rows;
+    card.home.hidden = words !== "" && !card.found.length;
+    const shown = [...card.found].sort(compare).slice(0, card.open ? undefined : FIRST);
+    view.body.replaceChildren(...shown.map(drawn));
+    view.mark(order.column, order.falling);
+    more.update(card.open, card.found.length);
+  };
+  return card;
+}
+
+const cards = page.components.map(makeCard);
+
+function drawCards() {
+  cards.forEach((card) => card.draw());
+  byId("sort").value = String(order.column);
+  const matches = cards.reduce((sum, card) => sum + card.found.length, 0);
+  const where = cards.filter((card) => card.found.length).length;
+  byId("found").textContent = words
+    ? `${plural(matches, "feature")} in ${plural(where, "component")}`
+    : `${plural(names.length, "different feature")} in ${plural(cards.length, "component")}`;
+}
+
+function chooseColumn(number) {
+  order.falling = number === order.column ? !order.falling : columns[number].falling;
+  order.column = number;
+  drawCards();
+}

@@ -1,0 +1,139 @@
+// The scatter of the scores, its legend, and the same as a table.
+const COLORS = 8, SHADES = 9;
+const shapes = [ // circle, triangle, square, diamond, cross: with 8 colors, 40 different marks
+  (x, y) => `M${x - 3.4} ${y}a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0Z`,
+  (x, y) => `M${x} ${y - 4.6}l4.2 7.4h-8.4Z`,
+  (x, y) => `M${x - 3} ${y - 3}h6v6h-6Z`,
+  (x, y) => `M${x} ${y - 4.4}l4.4 4.4l-4.4 4.4l-4.4 -4.4Z`,
+  (x, y) => `M${x - 1.4} ${y - 4.2}h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8Z`,
+];
+
+// Samples that look the same: { groups: [{ label, color, shape, members }], values, range }.
+function coloring(column) {
+  const all = page.scores.names.map((_, i) => i);
+  if (!column) return { groups: [{ label: "all", color: "c0", shape: 0, members: all }] };
+  const values = decoded(column);
+  const known = all.filter((i) => values[i] !== null), missing = all.filter((i) => values[i] === null);
+  const rest = missing.length ? [{ label: "not known", color: "other", shape: 0, members: missing }] : [];
+  const colored = column.color === "number" ? shaded(values, known) : classed(values, known);
+  return { ...colored, values, groups: [...colored.groups, ...rest] };
+}
+
+function shaded(values, known) {
+  const low = least(known.map((i) => values[i])), high = most(known.map((i) => values[i]));
+  const groups = Array.from({ length: SHADES }, (_, s) => ({ color: `r${s}`, shape: 0, members: [] }));
+  for (const i of known) {
+    const shade = Math.floor((SHADES * (values[i] - low)) / (high - low || 1));
+    groups[Math.min(SHADES - 1, shade)].members.push(i);
+  }
+  return { groups, range: known.length ? [low, high] : null };
+}
+
+function classed(values, known) {
+  const classes = new Map(known.map((i) => [values[i], []]));
+  known.forEach((i) => classes.get(values[i]).push(i));
+  const sorted = [...classes].sort((a, b) => b[1].length - a[1].length), room = COLORS * shapes.length - 1;
+  const kept = sorted.slice(0, room).sort((a, b) => ordered(a[0], b[0], false));
+  const others = sorted.slice(room).flatMap(([, members]) => members);
+  const groups = kept.map(([value, members], i) =>
+    ({ label: String(value), color: `c${i % COLORS}`, shape: i % shapes.length, members }));
+  if (others.length) groups.push({ label: "all others", color: "other", shape: 3, members: others });
+  return { groups };
+}
+
+function scale(values, from, to) { // value to pixel, with a margin of 4 %
+  const [low, high] = [least(values), most(values)], margin = 0.04 * (high - low) || 1;
+  const [start, end] = [low - margin, high + margin];
+  const at = (value) => from + ((value - start) / (end - start)) * (to - from);
+  return { at, ticks: ticks(start, end, 6), say: short };
+}
+
+function axis(choice) {
+  if (choice === "order") return { values: page.scores.names.map((_, i) => i), label: "Order of samples" };
+  const share = percent(page.components[choice].share);
+  return { values: decoded(page.scores.components[choice]), label: `Component ${Number(choice) + 1} (${share})` };
+}
+
+function drawScores() {
+  const scores = page.scores, home = byId("scatter"), size = sized(home, 0.65);
+  const across = axis(byId("across").value), up = axis(byId("up").value);
+  const column = byId("color").value === "" ? null : scores.columns[byId("color").value];
+  const colored = coloring(column);
+  const x = { ...scale(across.values, size.left, size.width - size.right), label: across.label };
+  const y = { ...scale(up.values, size.height - size.bottom, size.top), label: up.label };
+  const label = `Scatter of ${plural(scores.names.length, "sample")}: ${up.label} against ${across.label}`
+    + `${column ? `, colored by ${column.name}` : ""}. The table below has the same numbers.`;
+  const path = (shape, i) => shapes[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
+  const layers = colored.groups.map((group) => svg("g", { class: `marks ${group.color}` },
+    ...group.members.map((i) => svg("path", { "data-sample": i, d: path(group.shape, i) }))));
+  const drawn = chart(label, size, x, y);
+  drawn.append(...layers);
+  drawn.addEventListener("pointerover", (event) => {
+    const i = event.target.dataset.sample;
+    if (i === undefined) return;
+    const more = column ? `; ${column.name}: ${short(colored.values[i])}` : "";
+    byId("readout").textContent = `${scores.names[i]}: ${short(across.values[i])}, ${short(up.values[i])}${more}`;
+  });
+  home.replaceChildren(drawn);
+  byId("legend").replaceChildren(...(column ? legend(column, colored, layers) : []));
+  scoreTable(across, up, column, colored);
+}
+
+function legend(column, colored, layers) {
+  const title = html("p", { class: "legend-title" }, html("bdi", {}, column.name));
+  if (column.color === "number") {
+    if (!colored.range) return [title];
+    const shades = Array.from({ length: SHADES }, (_, s) => svg("rect", { class: `r${s}`, x: s, width: 1, height: 1 }));
+    const box = { class: "ramp", viewBox: `0 0 ${SHADES} 1`, preserveAspectRatio: "none" };
+    const ramp = svg("svg", { ...box, ...hidden }, ...shades);
+    const ends = colored.range.map((value) => html("span", {}, short(value)));
+    return [title, ramp, html("p", { class: "ramp-ends" }, ...ends)];
+  }
+  const buttons = colored.groups.map((group, number) => {
+    const mark = svg("g", { class: `marks ${group.color}` }, svg("path", { d: shapes[group.shape](0, 0) }));
+    const button = html("button", { type: "button", "aria-pressed": "false", title: "Show only these" },
+      svg("svg", { class: "sign", viewBox: "-6 -6 12 12", ...hidden }, mark), html("bdi", {}, group.label),
+      html("span", { class: "count" }, group.members.length.toLocaleString("en")));
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") === "false";
+      buttons.forEach((one) => one.setAttribute("aria-pressed", String(on && one === button)));
+      layers.forEach((layer, other) => layer.classList.toggle("dim", on && other !== number));
+    });
+    return button;
+  });
+  const group = { class: "legend-items", role: "group", "aria-label": `Show only some of ${column.name}` };
+  return [title, html("div", group, ...buttons)];
+}
+
+const listed = { column: 0, falling: false, open: false };
+
+function scoreTable(across, up, column, colored) {
+  const details = byId("score-table"), people = page.scores.names;
+  const sources = [
+    { head: "Sample", values: people },
+    ...(column ? [{ head: column.name, values: colored.values, number: column.kind === "number" }] : []),
+    { head: across.label, values: across.values, number: true },
+    { head: up.label, values: up.values, number: true },
+  ];
+  listed.column = Math.min(listed.column, sources.length - 1);
+  const choose = (number) => {
+    listed.falling = number === listed.column && !listed.falling;
+    listed.column = number;
+    draw();
+  };
+  const view = sortedTable("Scores of the samples", sources, choose);
+  const more = moreButton(() => { listed.open = !listed.open; draw(); });
+  const cell = (one, i) => html("td", { class: one.number ? "number" : "" }, html("bdi", {}, short(one.values[i])));
+  function draw() {
+    if (!details.open) return;
+    const values = sources[listed.column].values;
+    const sorted = people.map((_, i) => i).sort((i, j) => ordered(values[i], values[j], listed.falling));
+    view.body.replaceChildren(...sorted.slice(0, listed.open ? undefined : FIRST).map((i) => html("tr", {},
+      html("th", { scope: "row" }, html("bdi", {}, people[i])), ...sources.slice(1).map((one) => cell(one, i)))));
+    view.mark(listed.column, listed.falling);
+    more.update(listed.open, people.length);
+  }
+  details.querySelector("div").replaceChildren(view.table, more.button);
+  details.ontoggle = draw;
+  draw();
+}

@@ -1,0 +1,44 @@
+// Puts everything in its place, and listens.
+const root = document.documentElement;
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches);
+const nameTheme = () => { byId("theme").textContent = isDark() ? "Light theme" : "Dark theme"; };
+byId("theme").addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; nameTheme(); });
+prefersDark.addEventListener("change", nameTheme);
+nameTheme();
+document.querySelectorAll(".scripted").forEach((one) => { one.hidden = false; });
+
+const option = (value, label) => html("option", { value }, label);
+byId("sort").append(...columns.map((one, number) => option(number, one.head)));
+byId("sort").addEventListener("change", (event) => { order.column = -1; chooseColumn(Number(event.target.value)); });
+byId("search").addEventListener("input", (event) => { words = event.target.value.trim().toLowerCase(); drawCards(); });
+drawCards();
+
+if (page.scores) {
+  const choices = () => page.components.map((one, number) => option(number, `Component ${one.number}`));
+  const colors = page.scores.columns.map((one, number) => (one.color === "none" ? null : option(number, one.name)));
+  byId("across").append(...choices());
+  byId("up").append(...choices(), option("order", "Order of samples"));
+  byId("up").value = page.components.length > 1 ? "1" : "order";
+  byId("color").append(option("", "none"), ...colors.filter((one) => one));
+  byId("color").value = String(page.scores.label ?? "");
+  ["across", "up", "color"].forEach((id) => byId(id).addEventListener("change", drawScores));
+}
+function drawCharts() {
+  if (page.path) drawPath();
+  if (page.scores) drawScores();
+}
+drawCharts();
+let lastWidth = innerWidth; // scrolling on a phone changes the height of the window, which needs no drawing
+addEventListener("resize", () => {
+  if (innerWidth !== lastWidth) drawCharts();
+  lastWidth = innerWidth;
+});
+
+let closedBefore = [];
+addEventListener("beforeprint", () => {
+  closedBefore = [...document.querySelectorAll("details[data-print]:not([open])")];
+  closedBefore.forEach((one) => { one.open = true; });
+});
+addEventListener("afterprint", () => closedBefore.forEach((one) => { one.open = false; }));
+root.dataset.ready = String(Math.round(performance.now()));
