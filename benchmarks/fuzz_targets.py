@@ -125,7 +125,7 @@ def run_geo(folder: Path) -> None:
 def run_regions(folder: Path) -> None:
     """Read regions, and names of SNPs and people to use."""
     for region in read_regions(folder / "regions.bed"):
-        must(1 <= region.first <= region.last, "a region that ends before it begins")
+        must(1 <= region.first <= region.last + 1, "a region that ends before it begins")
     _genotypes_into(folder)
     options = {"snps": folder / "snps.txt", "samples": folder / "people.txt", "exclude": folder / "regions.bed"}
     try:

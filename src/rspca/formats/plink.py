@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rspca.checks import check_choice, shown
+from rspca.atomic import written_atomically
+from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 
 Array = NDArray[Any]
@@ -188,10 +189,12 @@ def write_plink(
            [ 1., nan],
            [ 2.,  2.]], dtype=float32)
     """
-    bed, X = Path(bed), np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimension(s); people by variants are needed.")
+    bed, X = Path(bed), rectangular("X", X)
+    if X.ndim != 2 or X.size == 0 or X.dtype.kind not in "biuf":
+        raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; people by variants are needed, as numbers.")
     m, n = X.shape
+    for start in range(0, n, _BLOCK):
+        _check_genotypes(X[:, start : start + _BLOCK])
     number = np.arange(n)
     bim = {
         "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
@@ -204,25 +207,31 @@ def write_plink(
         "bim": "".join("\t".join(map(str, line)) + "\n" for line in zip(*(bim[c] for c in order), strict=True)),
         "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(fam["fid"], fam["iid"], strict=True)),
     }
-    with bed.with_suffix(".bed.tmp").open("wb") as file:
+    with written_atomically(bed) as file:
         file.write(b"\x6c\x1b\x01")
         for start in range(0, n, _BLOCK):
             file.write(pack(X[:, start : start + _BLOCK]).tobytes())
-    for suffix, content in text.items():
-        bed.with_suffix(f".{suffix}").write_text(content)
-    bed.with_suffix(".bed.tmp").replace(bed)
+        for suffix, content in text.items():
+            with written_atomically(bed.with_suffix(f".{suffix}")) as other:
+                other.write(content.encode())
 
 
 def pack(X: Array) -> NDArray[np.uint8]:
     """Return genotypes (people by variants; NaN or negative: missing) as rows of a .bed."""
-    observed = X >= 0  # False for NaN
-    if not np.isin(X[observed], (0, 1, 2)).all():
-        raise ValueError("X holds values other than 0, 1, 2 and missing (NaN or negative): those are not genotypes.")
+    observed = _check_genotypes(X)
     codes = np.ones((X.shape[1], -(-X.shape[0] // 4) * 4), dtype=np.uint8)
     codes[:, X.shape[0] :] = 0
     people = codes[:, : X.shape[0]]
     people[observed.T] = _CODES[X.T[observed.T].astype(np.intp)]
     return np.bitwise_or.reduce(codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8), axis=2)
+
+
+def _check_genotypes(X: Array) -> Array:
+    """Return which genotypes were called, or raise if some are none."""
+    observed = X >= 0  # False for NaN
+    if not np.isin(X[observed], (0, 1, 2)).all():
+        raise ValueError("X holds values other than 0, 1, 2 and missing (NaN or negative): those are not genotypes.")
+    return np.asarray(observed)
 
 
 def _columns(path: PathLike, which: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
