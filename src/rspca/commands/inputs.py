@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rspca.commands.shared import MOST_DIGITS
+
 if TYPE_CHECKING:
     from rspca.components import OnStep
     from rspca.estimator import SparsePCA
@@ -134,7 +136,7 @@ def groups_of(text: str | None, table: Table) -> Any:
     """Return groups of features: a window in base pairs, a column of the features, or a file of labels."""
     if text is None or text in table.features:
         return None if text is None else table.features[text]
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
     if not Path(text).is_file():
         known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
