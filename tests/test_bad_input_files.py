@@ -124,6 +124,25 @@ def test_options_of_single_cells_are_refused_by_their_name(name):
     assert not cells.obsm
 
 
+PLOTS = {
+    "ks": (lambda draw: draw.plot_shares(X, 3), "ks=3"), "k": (lambda draw: draw.plot_shares(X, [99]), "k=99"),
+    "X": (lambda draw: draw.plot_shares(None, [2]), "X "), "ax": (lambda draw: draw.plot_shares(X, [2], ax=3), "ax "),
+    "comparison": (lambda draw: draw.plot_comparison([1]), "comparison "),
+    "axes": (lambda draw: draw.plot_comparison([1], ax="a"), "ax "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(PLOTS))
+def test_what_cannot_be_drawn_is_refused_and_leaves_no_figure_open(name):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    from rspca import plotting
+
+    call, said = PLOTS[name]
+    before = plt.get_fignums()
+    assert said in complaint(call, plotting)
+    assert plt.get_fignums() == before
+
+
 READERS = {
     "read csv": ("t.csv", rspca.read), "read tsv": ("t.tsv", rspca.read), "read npy": ("a.npy", rspca.read),
     "read npz": ("a.npz", rspca.read), "read mtx": ("a.mtx", rspca.read), "read parquet": ("a.parquet", rspca.read),

@@ -99,6 +99,10 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
         raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
     if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
         raise ValueError("components are not of unit length")
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = model.components_ / model.scale_
+        if not np.isfinite(weights).all() or not np.isfinite(weights @ model.mean_).all():
+            raise ValueError("scale_ or mean_ is out of all proportion: scores would not be finite")
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     if "inclusion.data" in arrays:
         model.inclusion_probability_ = _unpacked("inclusion", arrays)

@@ -17,11 +17,16 @@ def plot_shares(
     **options: Any,
 ) -> Any:  # fmt: skip
     """Draw share against the number of non-zeros, one curve per method and normalization; return the Axes."""
-    ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
+    _check_axes(ax)
+    try:
+        ks = list(ks)
+    except TypeError:
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
     curves: dict[tuple[str, str], list[float]] = {}
     for k in ks:
         for row in compare(X, k, methods=methods, **options):
             curves.setdefault((row.method, row.normalization), []).append(row.share)
+    ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
     for (method, normalization), shares in sorted(curves.items(), reverse=True):
         color, marker = _STYLES.get(method, ("C2", "^"))
         dashes = "-" if normalization == "svd" else ":"
@@ -34,6 +39,9 @@ def plot_shares(
 
 def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
     """Draw the shares of a comparison as bars, naive beside refitted, best method first; return the Axes."""
+    _check_axes(ax)
+    if not isinstance(comparison, Comparison):
+        raise TypeError(f"comparison is a {type(comparison).__name__}; what rspca.compare returned is needed.")
     ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
     methods = list(dict.fromkeys(row.method for row in comparison if row.method != "pca"))
     for offset, loadings, color in ((-0.2, "naive", "C1"), (0.2, "svd", "C0")):
@@ -45,3 +53,9 @@ def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
     ax.grid(axis="y", alpha=0.3)
     ax.legend(frameon=False)
     return ax
+
+
+def _check_axes(ax: Any) -> None:
+    """Raise before any work unless there is something to draw on."""
+    if ax is not None and not hasattr(ax, "set_xticks"):
+        raise TypeError(f"ax is a {type(ax).__name__}; Axes of matplotlib are needed, or None.")
