@@ -254,8 +254,19 @@ def test_a_certificate_whose_numbers_contradict_each_other(tmp_path, name):
     refused(path, json.dumps(content | CHANGES[name]).encode(), rspca.Certificate.load)
 
 
+def test_a_certificate_of_numpy_settings_is_saved_and_may_have_a_bound_that_proved_nothing(tmp_path):
+    proof = rspca.certify(X, 2, center=np.True_, scale=np.False_, tol=np.float32(1e-6))
+    proof.save(tmp_path / "proof.json")
+    assert rspca.Certificate.load(tmp_path / "proof.json").center is True
+    content = proof.as_json()
+    content["bounds"].append(["no bound", float("inf"), 0.0])
+    assert rspca.Certificate.from_json(json.loads(json.dumps(content))).bounds[-1].value == np.inf
+
+
 @pytest.mark.parametrize(
-    "content", [b"[" * 100000, b"9" * 5000, b"null", b"\xff", b'{"format": "rspca certificate 1"}']
+    "content",
+    [b"[" * 100000, b"9" * 5000, b"null", b"\xff", b'{"format": "rspca certificate 1"}'],
+    ids=shortened,
 )
 def test_a_certificate_that_is_none(tmp_path, content):
     refused(tmp_path / "proof.json", content, rspca.Certificate.load)

@@ -18,6 +18,12 @@ def reason(error: BaseException) -> str:
     return shown(" ".join(str(error).split()) or type(error).__name__, 160)
 
 
+def in_one_line(error: ValueError | TypeError, place: object = "") -> ValueError | TypeError:
+    """Return the same error in one line, with the place where it arose before it."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError  # a subclass may want other arguments
+    return kind(" ".join(f"{f'{place}: ' if place else ''}{error}".split()))
+
+
 def shown(text: object, longest: int = 40) -> str:
     """Return what was found in a file, or the beginning of it if it is long."""
     text = str(text)

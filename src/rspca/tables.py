@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_real
+from rspca.checks import check_real, in_one_line
 from rspca.components import OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
@@ -214,7 +214,7 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         try:
             op = as_operator(found.X)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"{paths[0]}: {error}") from error
+            raise in_one_line(error, paths[0]) from error
         m, n = op.shape
         columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
         rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])

@@ -187,7 +187,11 @@ def _scale(value: Any) -> bool | str:
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:
-    return tuple(Bound(_word(name), _finite(bound), _finite(seconds)) for name, bound, seconds in value)
+    """Return the bounds that were tried; one that proved nothing is infinite."""
+    return tuple(
+        Bound(_word(name), math.inf if bound == math.inf else _finite(bound), _finite(seconds))
+        for name, bound, seconds in value
+    )
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {

@@ -136,7 +136,8 @@ def certify_operator(
         k=k, lower=lower, upper=upper, status="optimal" if optimal else "gap",
         stopped_by="proof" if optimal else stopped_by, support=support, loadings=values,
         bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
-        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1], center=center, scale=scale, tol=tol,
+        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1],
+        center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
     )  # fmt: skip
     return found.in_units(unit**2)
 

@@ -19,7 +19,7 @@ from rspca.formats.files import GZIP_MAGIC, blocks
 
 RETRIES = 2
 MOST_BYTES = 4 * 10**9
-"""What a download may unpack to; the largest of our data sets has a tenth of it."""
+"""What a download may unpack to, far more than any of our data sets."""
 TIMEOUT = 30.0  # seconds without a byte
 _HEADERS = {"User-Agent": "rspca"}
 
