@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import multiprocessing
 import os
@@ -165,7 +166,11 @@ def _child(name: str, seconds: float, seed: int, scratch: Path, keep: Path | Non
                 state["refused"] += 1
             else:
                 state["crashes"][why] += 1
-                _keep(folder, keep, name, why)
+                with contextlib.suppress(OSError, MemoryError):
+                    _keep(folder, keep, name, why)
+                if isinstance(error, TooSlow | MemoryError):  # what C still holds would be blamed on the next input
+                    save()
+                    os._exit(0)
         if len(seen) > before and len(corpus) < MOST_SEEDS:
             corpus.append(files)
         if time.process_time() - saved > 1.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,11 @@ def read_h5ad(
         X = stored if isinstance(stored, h5py.Dataset) else sparse_dataset(stored)
         shape, _ = tuple(X.shape), np.dtype(X.dtype)
     except _Absent:
+        file.close()
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of h5py and anndata
+        with suppress(Exception):
+            file.close()
         raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {reason(error)}") from error
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
