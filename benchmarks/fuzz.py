@@ -80,6 +80,20 @@ def main() -> None:
     )
     for key, count in crashes.items():
         report(f"  {count:>6} x {key}")
+    if options.add and isinstance(report, Report):
+        report()
+        report(f"all rounds: {all_rounds(report.lines)}")
+
+
+def all_rounds(lines: list[str]) -> str:
+    """Return the sum over the rounds of an output file."""
+    found = [re.findall(r"[\d,.]+\d|\d", line) for line in lines if line.startswith("in all ")]
+    numbers = [[float(number.replace(",", "")) for number in row] for row in found]
+    inputs, accepted, refused, _, crashes, _, minutes = (sum(column) for column in zip(*numbers, strict=True))
+    return (
+        f"{inputs:,.0f} inputs in {minutes:.1f} CPU minutes, {accepted:,.0f} accepted, {refused:,.0f} refused, "
+        f"{crashes:,.0f} crashes"
+    )
 
 
 def _report(add: bool) -> Report:

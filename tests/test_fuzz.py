@@ -1,6 +1,7 @@
 """A few damaged files of every kind, as benchmarks/fuzz.py makes them by the hundred thousand."""
 
 import random
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -34,3 +35,12 @@ def test_damaged_files_are_refused_in_one_line_or_hold_together(name, tmp_path):
                 assert number >= len(seeds), "what is right was refused"
                 why = fuzz._crash(error, folder)
                 assert why is None, why
+
+
+def test_the_pages_quote_the_kept_output():
+    root = Path(__file__).resolve().parent.parent
+    kept = (root / "benchmarks" / "results" / "fuzz.txt").read_text().splitlines()
+    pages = "".join(page.read_text(encoding="utf-8") for page in (root / "docs").glob("reliability*.md"))
+    inputs, minutes = re.search(r"([\d,]+) inputs in ([\d.]+) CPU minutes", fuzz.all_rounds(kept)).groups()
+    assert f"{inputs} damaged inputs" in pages
+    assert f"{minutes} CPU minutes" in pages

@@ -116,6 +116,17 @@ def test_a_matrix_market_file_of_misspelled_numbers(tmp_path, content):
     refused(tmp_path / "a.mtx", content)
 
 
+def test_a_matrix_market_file_larger_than_what_is_checked_at_once(tmp_path):
+    numbers = np.random.default_rng(0).standard_normal((3, 60000))
+    text = "\n".join(map(repr, numbers.T.ravel().tolist()))
+    (tmp_path / "a.mtx").write_bytes(ARRAY + b"3 60000\n" + text.encode())
+    assert len(text) > 3 * 2**20
+    np.testing.assert_array_equal(rspca.read(tmp_path / "a.mtx").operator.columns(np.arange(60000)), numbers)
+    at = text.index("\n", 2**20) + 1
+    refused(tmp_path / "a.mtx", ARRAY + b"3 60000\n" + (text[:at] + "." + text[at:]).encode())
+    refused(tmp_path / "a.mtx", ARRAY + b"2 1\n1\n2" + b" " * 3 * 2**20)
+
+
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" \n\n"])
 def test_a_matrix_market_file_may_end_without_a_line_end(tmp_path, end):
     (tmp_path / "a.mtx").write_bytes(SPARSE + b"% \xc3\xa9\n2 2 2\n1 1 1.5E0\n2 2 -.5e-1" + end)

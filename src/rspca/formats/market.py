@@ -6,20 +6,33 @@ SciPy 1.17 ends the process at a number that something follows up to the end of 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import scipy.io
 
+from rspca.checks import shown
 from rspca.formats.archives import MOST_INFLATED
 from rspca.formats.files import is_gzipped, opened
 
 EMPTY_SIDES = 10**6
 """Rows or columns that a sparse matrix may announce whatever the size of its file; they may be empty."""
-_OF_NUMBERS = b"0123456789+-.eE \t\r\n"
-_MISSPELLED = re.compile(rb"\.[0-9]*\.|[eE][0-9+-]*[.eE]|[0-9.][+-]|[eE](?![0-9+-])|[+-](?![0-9.])|\r(?!\n)")
 _BLOCK = 1 << 20
+_DIGIT, _SIGN, _POINT, _EXPONENT, _SPACE, _RETURN, _LINE, _STRANGE = range(8)
+_KINDS = np.full(256, _STRANGE, dtype=np.uint8)
+for _kind, _characters in enumerate((b"0123456789", b"+-", b".", b"eE", b" \t", b"\r", b"\n")):
+    _KINDS[list(_characters)] = _kind
+# What may follow what: a sign begins a number or an exponent, an exponent has digits before and after it.
+_FOLLOWS = np.zeros((8, 8), dtype=bool)
+_FOLLOWS[_DIGIT, [_DIGIT, _POINT, _EXPONENT, _SPACE, _RETURN, _LINE]] = True
+_FOLLOWS[_SIGN, [_DIGIT, _POINT]] = True
+_FOLLOWS[_POINT, [_DIGIT, _EXPONENT, _SPACE, _RETURN, _LINE]] = True
+_FOLLOWS[_EXPONENT, [_DIGIT, _SIGN]] = True
+_FOLLOWS[_SPACE, [_DIGIT, _SIGN, _POINT, _SPACE, _RETURN, _LINE]] = True
+_FOLLOWS[_RETURN, _LINE] = True
+_FOLLOWS[_LINE, [_DIGIT, _SIGN, _POINT, _SPACE, _RETURN, _LINE]] = True
+_RIGHT = _FOLLOWS.ravel()
 
 
 def parsed(path: Path) -> Any:
@@ -33,14 +46,15 @@ class _Spelled:
     """A file of which every piece that is read ends with a line, is spelled right, and has a line end at its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.rest, self.head = file, b"", True
+        self.file, self.head = file, True
+        self.piece, self.at = b"", 0
 
     def read(self, size: int = -1) -> bytes:
         """Return the next piece, which may be shorter than asked for, or nothing at the end."""
-        if not self.rest:
-            self.rest = self._next()
-        piece, self.rest = (self.rest, b"") if size < 0 else (self.rest[:size], self.rest[size:])
-        return piece
+        if self.at >= len(self.piece):
+            self.piece, self.at = self._next(), 0
+        first, self.at = self.at, len(self.piece) if size < 0 else self.at + size
+        return self.piece[first : self.at]
 
     def _next(self) -> bytes:
         if self.head:
@@ -53,15 +67,28 @@ class _Spelled:
             line = b""
         block = line + self.file.read(_BLOCK)
         if block and not block.endswith(b"\n"):
-            block += self.file.readline(_BLOCK)
-            block += b"" if block.endswith(b"\n") else b"\n"
-        if strange := block.translate(None, _OF_NUMBERS):
-            raise ValueError(f"among its numbers is the character {chr(strange[0])!r}")
-        if wrong := _MISSPELLED.search(block):
-            start = block.rfind(b"\n", 0, wrong.start()) + 1
-            line = block[start : block.find(b"\n", wrong.start())][:40]
-            raise ValueError(f"the line {line.decode('ascii')!r} is not of numbers")
+            rest = self.file.readline(_BLOCK)
+            if len(rest) == _BLOCK:
+                raise ValueError(f"it has a line of more than {_BLOCK:,} bytes")
+            block += rest if rest.endswith(b"\n") else rest + b"\n"
+        wrong = _misspelled(block)
+        if wrong is not None:
+            line = block[block.rfind(b"\n", 0, wrong) + 1 : block.find(b"\n", wrong)]
+            raise ValueError(f"the line {shown(line.decode('latin-1'))!r} is not of numbers")
         return block
+
+
+def _misspelled(block: bytes) -> int | None:
+    """Return where the first thing stands that is no number, or None; the block ends with a line."""
+    kinds = _KINDS[np.frombuffer(b"\n" + block, dtype=np.uint8)]  # what was a line end before it
+    wrong = np.flatnonzero(~_RIGHT[8 * kinds[:-1] + kinds[1:]])
+    if len(wrong):
+        return int(wrong[0])
+    marks = np.flatnonzero((kinds == _POINT) | (kinds == _EXPONENT))
+    word = np.searchsorted(np.flatnonzero(kinds >= _SPACE), marks)
+    pairs = (kinds[marks[:-1]] == _POINT) & (kinds[marks[1:]] == _EXPONENT)
+    wrong = np.flatnonzero((word[:-1] == word[1:]) & ~pairs)  # of the marks in one number, a point and then an exponent
+    return int(marks[wrong[0]]) - 1 if len(wrong) else None
 
 
 def _check_header(path: Path) -> None:
