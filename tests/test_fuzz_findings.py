@@ -67,6 +67,11 @@ def test_a_study_with_a_value_that_is_not_finite(tmp_path, value):
     assert "line 3, probe" in refused(tmp_path / "s.txt", text.encode(), formats.read_series_matrix)
 
 
+def test_a_heading_of_a_study_with_a_line_end_inside(tmp_path):
+    text = b'!Sample_a\rb\x0bc\t"x"\t"y"\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\n"probe"\t1\n!series_matrix_table_end\n'
+    assert "!Sample_a\\rb\\x0bc has 2 entries" in refused(tmp_path / "s.txt", text, formats.read_series_matrix)
+
+
 @pytest.mark.parametrize(
     "line", ["chr1 20 10", "chr1 1 \u00b2", "chr1 " + "9" * 4500 + " 10", "x" * 5000], ids=shortened
 )
