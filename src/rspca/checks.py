@@ -25,8 +25,9 @@ def in_one_line(error: ValueError | TypeError, place: object = "") -> ValueError
 
 
 def shown(text: object, longest: int = 40) -> str:
-    """Return what was found in a file, or the beginning of it if it is long."""
+    """Return what was found in a file on one line, or the beginning of it if it is long."""
     text = str(text)
+    text = text if text.isprintable() else ascii(text)[1:-1]
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
