@@ -67,9 +67,14 @@ def test_a_study_with_a_value_that_is_not_finite(tmp_path, value):
     assert "line 3, probe" in refused(tmp_path / "s.txt", text.encode(), formats.read_series_matrix)
 
 
-def test_a_heading_of_a_study_with_a_line_end_inside(tmp_path):
-    text = b'!Sample_a\rb\x0bc\t"x"\t"y"\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\n"probe"\t1\n!series_matrix_table_end\n'
-    assert "!Sample_a\\rb\\x0bc has 2 entries" in refused(tmp_path / "s.txt", text, formats.read_series_matrix)
+STUDY = '!Sample_a{0}b\t"x"{1}\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\n"p{0}q"\t{2}\n!series_matrix_table_end\n'
+
+
+@pytest.mark.parametrize(("more", "value", "said"), [('\t"y"', "1", "!Sample_a"), ("", "x", "line 4, p")])
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\u2028", "\x85"], ids=ascii)
+def test_a_name_in_a_study_with_a_line_end_inside(tmp_path, end, more, value, said):
+    content = STUDY.format(end, more, value).encode()
+    assert f"{said}{ascii(end)[1:-1]}" in refused(tmp_path / "s.txt", content, formats.read_series_matrix)
 
 
 @pytest.mark.parametrize(

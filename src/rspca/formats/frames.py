@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import reason
+from rspca.checks import reason, shown
 from rspca.formats.columns import arranged, check_labels
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
@@ -81,11 +81,13 @@ def _matrix(path: Path, table: Any, names: list[str]) -> Any:
         column = table[name]
         if column.null_count:
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
-            raise ValueError(f"{path}, row {row + 1}, column {name}: the cell is empty. Impute or drop it first.")
+            raise ValueError(
+                f"{path}, row {row + 1}, column {shown(name)}: the cell is empty. Impute or drop it first."
+            )
         X[:, j] = np.array(column.to_pylist(), dtype=float) if types.is_decimal(kinds[j]) else column.to_numpy()
         finite = np.isfinite(X[:, j])
         if not finite.all():
             row = int(np.argmin(finite))
-            place = f"{path}, row {row + 1}, column {name}"
+            place = f"{path}, row {row + 1}, column {shown(name)}"
             raise ValueError(f"{place}: {X[row, j]} is not a finite number. Impute or drop it first.")
     return X

@@ -126,9 +126,7 @@ def _check_samples(path: Path, names: tuple[str, ...], samples: Table) -> None:
     for name, entries in samples.items():
         for entry in entries:
             if len(entry) != len(names):
-                raise ValueError(
-                    f"{path}: !Sample_{shown(ascii(name)[1:-1])} has {len(entry)} entries for {len(names)} samples."
-                )
+                raise ValueError(f"{path}: !Sample_{shown(name)} has {len(entry)} entries for {len(names)} samples.")
     for accession in samples.get("geo_accession", []):
         if accession != names:
             raise ValueError(f"{path}: the samples of the header are not those of the table.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.checks import shown
 from rspca.formats.files import PathLike, lines
 from rspca.formats.named import Array
 from rspca.formats.plink import read_fam
@@ -34,8 +35,8 @@ def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1]
-        shown = ", ".join(str(one)[:80] for one in twice[:3]) + (", ..." if len(twice) > 3 else "")
-        raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {shown}; {advice}.")
+        some = ", ".join(shown(one, 80) for one in twice[:3]) + (", ..." if len(twice) > 3 else "")
+        raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {some}; {advice}.")
 
 
 def chosen_snps(
