@@ -25,10 +25,11 @@ demo: $(READY) ## Run the demonstration
 test: $(READY) ## Run the tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
 
-lint: $(READY) ## Check style, format and types
+lint: $(READY) ## Check style, format, types and security
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src
+	$(BIN)/bandit -q -c pyproject.toml -r src
 
 docs: $(DOCS_READY) ## Build the pages in docs/_build/html and run their examples
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -281,8 +281,15 @@ class ComparisonDisplay:
         return self
 
 
+def check_axes(ax: Any) -> None:
+    """Raise unless there is something to draw on."""
+    if ax is not None and not hasattr(ax, "set_xticks"):
+        raise TypeError(f"ax is a {type(ax).__name__}; Axes of matplotlib are needed, or None.")
+
+
 def new_axes(ax: Any, height: float = 4.2) -> Any:
     """Return the Axes given, or those of a new figure."""
+    check_axes(ax)
     if ax is not None:
         return ax
     try:

@@ -18,6 +18,7 @@ from rspca.displays import (
     LoadingsDisplay,
     PathDisplay,
     ScoresDisplay,
+    check_axes,
     new_axes,
 )
 from rspca.paths import Path
@@ -88,6 +89,8 @@ def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
     >>> axes.get_xlabel()
     '5 non-zeros'
     """
+    if not isinstance(comparison, Comparison):
+        raise TypeError(f"comparison is a {type(comparison).__name__}; what rspca.compare returned is needed.")
     return ComparisonDisplay.from_comparison(comparison, ax=ax).ax_
 
 
@@ -106,11 +109,16 @@ def plot_shares(
     >>> len(axes.get_lines())
     4
     """
-    ax = new_axes(ax)
+    check_axes(ax)
+    try:
+        ks = list(ks)
+    except TypeError:
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
     curves: dict[tuple[str, str], list[float]] = {}
     for k in ks:
         for row in compare(X, k, methods=methods, **({"certify_seconds": None} | options)):
             curves.setdefault((row.method, row.normalization), []).append(row.share)
+    ax = new_axes(ax)
     for (method, normalization), shares in sorted(curves.items(), reverse=True):
         color, marker = _STYLES.get(method, (COLORS[2], "^"))
         dashes = "-" if normalization == "svd" else ":"

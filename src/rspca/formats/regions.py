@@ -10,15 +10,19 @@ ours: little against their 2.5 Mb and more, but an edge is not exact.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.checks import shown
 from rspca.formats.files import PathLike, lines
 
 Array = NDArray[Any]
+
+_PLACE = re.compile("[0-9]{1,18}")
 
 
 class Region(NamedTuple):
@@ -60,8 +64,11 @@ def read_regions(path: PathLike) -> tuple[Region, ...]:
         fields = line.split()
         if not fields or fields[0].startswith("#") or fields[0] in ("track", "browser"):
             continue
-        if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
-            raise ValueError(f"{path}, line {number}: a BED line has a chromosome, a start and an end; got {line!r}.")
+        if len(fields) < 3 or not (_PLACE.fullmatch(fields[1]) and _PLACE.fullmatch(fields[2])):
+            got = shown(line)
+            raise ValueError(f"{path}, line {number}: a BED line has a chromosome, a start and an end; got {got!r}.")
+        if int(fields[1]) > int(fields[2]):
+            raise ValueError(f"{path}, line {number}: the region ends at {fields[2]}, before its start {fields[1]}.")
         found.append(Region(bare_name(fields[0]), int(fields[1]) + 1, int(fields[2])))
     if not found:
         raise ValueError(f"{path} has no regions: a BED file has lines of chromosome, start and end.")
