@@ -7,12 +7,12 @@ import io
 import logging
 import os
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from rspca.atomic import scratch_folder
 from rspca.datasets.registry import DataFile, Remote
 from rspca.formats.files import GZIP_MAGIC, blocks, read_bytes
 
@@ -97,11 +97,11 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
     new = [folder for folder in (target.parent, cache) if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".download-") as scratch:
+        with scratch_folder(target.parent, ".download-") as scratch:
             for remote in file.remotes:
                 try:
-                    raw = _retrieve(pooch, remote, Path(scratch))
-                    return _install(_unpack(raw, remote), file, target, Path(scratch), check)
+                    raw = _retrieve(pooch, remote, scratch)
+                    return _install(_unpack(raw, remote), file, target, scratch, check)
                 except (OSError, ValueError) as error:
                     if isinstance(error, OSError) and not _from_requests(error):
                         raise

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rspca.atomic import written_atomically
 from rspca.checks import check_choice
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 
@@ -204,13 +205,13 @@ def write_plink(
         "bim": "".join("\t".join(map(str, line)) + "\n" for line in zip(*(bim[c] for c in order), strict=True)),
         "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(fam["fid"], fam["iid"], strict=True)),
     }
-    with bed.with_suffix(".bed.tmp").open("wb") as file:
+    for suffix, content in text.items():
+        with written_atomically(bed.with_suffix(f".{suffix}")) as file:
+            file.write(content.encode())
+    with written_atomically(bed) as file:
         file.write(b"\x6c\x1b\x01")
         for start in range(0, n, _BLOCK):
             file.write(pack(X[:, start : start + _BLOCK]).tobytes())
-    for suffix, content in text.items():
-        bed.with_suffix(f".{suffix}").write_text(content)
-    bed.with_suffix(".bed.tmp").replace(bed)
 
 
 def pack(X: Array) -> NDArray[np.uint8]:
