@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from rspca.machine_code import kept_if_possible
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 try:
@@ -20,7 +22,7 @@ def compiled(function: Function) -> Function:
     if ENGINE == "numpy":
         return function
     try:
-        made: Function = numba.njit(function, cache=True)
+        made: Function = kept_if_possible(numba.njit(function, cache=True))
     except RuntimeError:  # nowhere to keep it
         made = numba.njit(function)
     return made

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rspca.commands.watching import Watched
     from rspca.components import OnStep
     from rspca.estimator import SparsePCA
     from rspca.tables import Table
@@ -71,9 +72,14 @@ class Reading:
 
 @contextmanager
 def opened(
-    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None
-) -> Iterator[Table]:
-    """Give the table that the files hold; a label that is no file is a column of theirs and no feature."""
+    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
+    watched: Watched | None = None,
+) -> Iterator[Table]:  # fmt: skip
+    """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+
+    Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
+    """
+    from rspca.commands.watching import Watched
     from rspca.tables import read
 
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
@@ -85,7 +91,12 @@ def opened(
     with ExitStack() as stack:
         if reading.scheduler is not None:
             options["client"] = _client(reading.scheduler, stack)
-        yield read(data if len(data) > 1 else data[0], **options)
+        states = watched or Watched(data)
+        table = read(data if len(data) > 1 else data[0], **options)
+        states.check("what was read is neither the old nor the new data. Run the command again.")
+        yield table
+        if watched is None:
+            states.check("the results belong to neither the old nor the new data. Run the command again.", mapped=True)
 
 
 class Documents(Sequence[str]):

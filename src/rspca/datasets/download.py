@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rspca.atomic import scratch_folder
+from rspca.atomic import named, scratch_folder
 from rspca.datasets.registry import DataFile, Remote
 from rspca.formats.files import GZIP_MAGIC, blocks, read_bytes
 
@@ -111,6 +111,10 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
         raise PermissionError(
             f"{target.parent} cannot be written to; set RSPCA_CACHE to a folder for downloads."
         ) from error
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise named(error, f"{target} could not be written: {{}}. Set RSPCA_CACHE to another folder.") from error
     finally:
         _remove_empty(new)
     message = (
