@@ -5,6 +5,7 @@ Python; every few are started afresh.
 """
 
 import contextlib
+import faulthandler
 import html.parser
 import json
 import os
@@ -183,6 +184,7 @@ class Forked:
             return
         status = 70
         try:
+            faulthandler.disable()  # pytest's would print every thread of a process that is meant to die
             os.chdir(folder)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(log.fileno(), 2)

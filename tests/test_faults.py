@@ -1,13 +1,17 @@
 """Faults: kills, full disks, folders that cannot be written, files that change, interrupts, a lost scheduler."""
 
+import errno
 import os
+import resource
+import shutil
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import call, one_line, write_table
+from commandline import call, one_line, rspca_command, source_folder, write_table
 from killing import Forked, Killing, check_whole, kept_components, write_data
 
 import rspca
@@ -150,3 +154,345 @@ def test_an_interrupt_just_after_the_move_is_no_other_error(tmp_path, monkeypatc
         file.write(b"whole")
     assert (tmp_path / "file").read_bytes() == b"whole"
     assert os.listdir(tmp_path) == ["file"]
+
+
+# --- full disks -------------------------------------------------------------------------------------------------------
+
+
+def ended(folder, *arguments, first=None):
+    """Run the command in a copy of this process; return its exit status and what it said."""
+    with (folder / "log").open("wb") as log:
+        status = Forked(arguments, folder, log, first).wait()
+    said = (folder / "log").read_text()
+    (folder / "log").unlink()
+    return status, said
+
+
+def small_files(size):
+    """Return what lets a process write no file beyond so many bytes, as a disk with so much room would."""
+
+    def limit():
+        # what the command says goes to a file too: to a pipe instead, which has no size
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.close(writer)
+            while said := os.read(reader, 1 << 16):
+                os.write(2, said)
+            os._exit(0)
+        os.dup2(writer, 2)
+        os.close(writer)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+WRITERS = {
+    "partial": (("fit", "table.csv", "-k", "3", "-o", "."), "partial.npz"),
+    "path": (("path", "table.csv", "--ks", "1,2,3", "-o", "old.csv"), "old.csv"),
+    "compare": (("compare", "table.csv", "-k", "3", "--methods", "pca", "--seconds", "0", "-o", "old.csv"), "old.csv"),
+    "certify": (("certify", "table.csv", "-k", "1", "-o", "old.json"), "old.json"),
+    "transform": (("transform", "fitted", "table.csv", "-o", "old.csv"), "old.csv"),
+    "report": (("report", "fitted", "-o", "old.html"), "old.html"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_disk_without_room_leaves_what_was_there(folder, writer):
+    assert call("fit", "table.csv", "-k", "3", "-o", "fitted", "--no-report", cwd=folder).returncode == 0
+    arguments, name = WRITERS[writer]
+    (folder / name).write_bytes(b"old")
+    before = sorted(os.listdir(folder))
+    status, said = ended(folder, *arguments, first=small_files(20))
+    assert status == 2, said
+    last = said.strip().splitlines()[-1]
+    assert last == f"rspca: {name} could not be written: file too large. What was there before is untouched."
+    assert (folder / name).read_bytes() == b"old"
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_disk_that_fills_up_during_a_fit_spoils_no_file(folder, number):
+    """A fit of two components writes six files; each write fails once, at the moment when a real disk says so."""
+    whole = call("fit", "table.csv", "-k", "3,2", "-o", "whole", cwd=folder)
+    assert whole.returncode == 0
+    shutil.copytree(folder / "whole", folder / "out")
+    (folder / "out" / "scores.csv").write_text("sample,component1\nold,1.0\n")
+
+    def full():
+        fsync, count = os.fsync, 0
+
+        def fail(handle):
+            nonlocal count
+            if os.path.isfile(f"/proc/self/fd/{handle}"):
+                count += 1
+                if count == number + 1:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fsync(handle)
+
+        os.fsync = fail
+
+    status, said = ended(folder, "fit", "table.csv", "-k", "3,2", "-o", "out", first=full)
+    assert status == 2
+    name = ["partial.npz", "partial.npz", "model.npz", "components.csv", "scores.csv", "report.html"][number]
+    assert one_line(said).startswith(f"rspca: out/{name} could not be written: no space left on device.")
+    there = sorted(os.listdir(folder / "out"))
+    assert there == sorted([*RESULTS, *(["partial.npz"] if number else [])])
+    old = number < 5
+    assert ("old,1.0" in (folder / "out" / "scores.csv").read_text()) == old
+    if number:
+        assert kept_components(folder / "out" / "partial.npz") == min(number, 2)
+    again = call("fit", "table.csv", "-k", "3,2", "-o", "out", "--resume", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    for file in RESULTS[:2]:
+        assert (folder / "out" / file).read_bytes() == (folder / "whole" / file).read_bytes()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A real file system of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("only root may mount a small disk")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_real_disk_that_is_full(folder, small_disk):
+    (small_disk / "other").write_bytes(bytes(60000))
+    result = call("fit", "table.csv", "-k", "3", "-o", "disk/out", cwd=folder)
+    assert result.returncode == 2
+    said = one_line(result.stderr)
+    assert "could not be written: no space left on device" in said
+    assert not [name for name in os.listdir(small_disk / "out") if name.startswith(".")]
+    (small_disk / "other").unlink()
+    assert call("fit", "table.csv", "-k", "3", "-o", "disk/out", "--resume", "--no-report", cwd=folder).returncode == 0
+    assert sorted(os.listdir(small_disk / "out"))[:2] == ["components.csv", "model.npz"]
+
+
+def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install 'rspca[plot]'")
+    import rspca.demo
+
+    monkeypatch.setattr(rspca.demo, "examples", lambda: [rspca.demo.Example("x", np.eye(4)[:, :3], 2, None, False)] * 2)
+    monkeypatch.setattr("rspca.plotting.plot_shares", lambda *_, **__: Figure())
+    (tmp_path / "shares.png").write_bytes(b"old")
+    with pytest.raises(OSError, match=r"shares\.png could not be written: no space left"):
+        rspca.demo.run(tmp_path, echo=lambda line: None)
+    assert (tmp_path / "shares.png").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["shares.png"]
+
+
+class Figure:
+    """Axes whose figure is written in part, until the disk is full."""
+
+    @property
+    def figure(self):
+        return self
+
+    def savefig(self, file, **_):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_genotypes_that_cannot_be_written_leave_no_drafts(tmp_path):
+    rspca.formats.write_plink(tmp_path / "toy.bed", [[0, 2], [1, 1]])
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    with pytest.raises(ValueError, match="not genotypes"):
+        rspca.formats.write_plink(tmp_path / "toy.bed", [[0, 2], [1, 7]])
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+
+
+KEPT = """
+import resource, sys, numpy, made
+from rspca.certificates.compiled import compiled
+from rspca.operators.kernels import _compiled
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+print(compiled(made.one)(1), _compiled(made.two)(2))
+"""
+
+
+def test_a_full_disk_where_numba_keeps_its_code_ends_no_work(tmp_path):
+    pytest.importorskip("numba", reason="without numba nothing is kept")
+    (tmp_path / "made.py").write_text("def one(x):\n    return x + 1\n\n\ndef two(x):\n    return x + 1\n")
+    path = f"{source_folder()}:{tmp_path}"
+    result = rspca_command(program=KEPT, NUMBA_CACHE_DIR=str(tmp_path / "kept"), PYTHONPATH=path)
+    assert result.stdout == "2 3\n", result.stderr
+    assert result.stderr.count("could not keep a compiled kernel (file too large)") >= 1
+
+
+# --- rights -----------------------------------------------------------------------------------------------------------
+
+
+def as_nobody():
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users may enter."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield write_table(Path(name, "table.csv"), 30, 12).parent
+
+
+@pytest.mark.parametrize("command", ["fit", "path", "certify", "demo"])
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(open_folder, command, monkeypatch):
+    arguments = {
+        "fit": ("fit", "no_such_file.csv", "-k", "3", "-o", "out"),  # reading would come first and say otherwise
+        "path": ("path", "no_such_file.csv", "--ks", "2", "-o", "path.csv"),
+        "certify": ("certify", "no_such_file.csv", "-k", "2", "-o", "proof.json"),
+        "demo": ("demo", "-o", "demo"),
+    }[command]
+    status, said = ended(open_folder, *arguments, first=as_nobody)
+    assert status == 2
+    assert one_line(said) == f"rspca: {open_folder} cannot be written to; choose another {'folder '}with -o."
+
+
+def test_a_read_only_disk_is_refused_even_for_root(folder, small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    result = call("fit", "no_such_file.csv", "-k", "3", "-o", "disk/out", cwd=folder)
+    assert one_line(result.stderr) == f"rspca: {small_disk} cannot be written to; choose another folder with -o."
+
+
+def test_the_file_of_another_in_a_shared_folder_is_refused_before_the_work(open_folder):
+    shared = open_folder / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "model.npz").write_text("root's")
+    status, said = ended(open_folder, "fit", "no_such_file.csv", "-k", "3", "-o", "shared", first=as_nobody)
+    assert status == 2
+    assert one_line(said) == "rspca: shared/model.npz is another user's and cannot be replaced; choose another with -o."
+
+
+def test_a_folder_in_the_place_of_a_result_is_refused_before_the_work(folder):
+    (folder / "out" / "scores.csv").mkdir(parents=True)
+    result = call("fit", "no_such_file.csv", "-k", "3", "-o", "out", cwd=folder)
+    assert "out/scores.csv is a folder, where a file is to be written" in one_line(result.stderr)
+
+
+def test_data_that_may_not_be_read_are_one_line(open_folder):
+    (open_folder / "table.csv").chmod(0o600)
+    status, said = ended(open_folder, "path", "table.csv", "--ks", "2", first=as_nobody)
+    assert status == 2
+    assert "'table.csv' is not readable" in one_line(said)
+
+
+# --- files that change ------------------------------------------------------------------------------------------------
+
+
+def write_matrix(path, m=60, n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    np.save(path, rng.standard_normal((m, n)) * rng.uniform(0.5, 2.0, n))
+    return path
+
+
+def changing(monkeypatch, count, change):
+    """Let this happen as soon as so many components are kept."""
+    from rspca.commands.partial import Partial
+
+    add = Partial.add
+
+    def add_and_change(self, component):
+        add(self, component)
+        if len(self.components) == count:
+            change()
+
+    monkeypatch.setattr(Partial, "add", add_and_change)
+
+
+FIT_MAPPED = ("fit", "data.npy", "-k", "3", "-n", "3", "--no-report", "-o", "out")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("how", ["written to", "replaced"])
+def test_data_that_change_during_the_fit_are_noticed_before_results_are_written(tmp_path, monkeypatch, count, how):
+    data = write_matrix(tmp_path / "data.npy")
+
+    def change():
+        if how == "replaced":
+            os.replace(write_matrix(tmp_path / "other.npy", seed=1), data)
+        else:
+            with data.open("r+b") as file:
+                file.seek(-8, os.SEEK_END)
+                file.write(np.float64(5.0).tobytes())
+
+    changing(monkeypatch, count, change)
+    result = call(*FIT_MAPPED, cwd=tmp_path)
+    assert result.returncode == 2
+    what = "the component found meanwhile is" if count == 1 else "its scores are"
+    said = f"rspca: data.npy was {how} while it was being read: {what} of neither the old nor the new data"
+    assert one_line(result.stderr).startswith(said)
+    assert os.listdir(tmp_path / "out") == ["partial.npz"]
+    assert kept_components(tmp_path / "out" / "partial.npz") == count
+    again = call(*FIT_MAPPED, "--resume", cwd=tmp_path)
+    assert "belongs to other data" in one_line(again.stderr)
+
+
+def test_a_table_in_memory_may_change_after_it_was_read(folder, monkeypatch):
+    changing(monkeypatch, 1, lambda: write_table(folder / "table.csv", 30, 12, seed=5))
+    assert call(*SMALL[:-1], cwd=folder).returncode == 0
+
+
+def test_data_that_change_while_they_are_read_are_an_error(folder, monkeypatch):
+    read = rspca.tables.read
+
+    def read_and_change(*arguments, **options):
+        found = read(*arguments, **options)
+        write_table(folder / "table.csv", 31, 12)
+        return found
+
+    monkeypatch.setattr("rspca.tables.read", read_and_change)
+    for command in (SMALL, ("path", "table.csv", "--ks", "2", "-o", "path.csv")):
+        write_table(folder / "table.csv", 30, 12)
+        result = call(*command, cwd=folder)
+        assert result.returncode == 2
+        assert "what was read is neither the old nor the new data" in one_line(result.stderr)
+    assert sorted(os.listdir(folder)) == ["table.csv"]
+
+
+def test_a_path_over_data_that_changed_is_not_written(tmp_path, monkeypatch):
+    data = write_matrix(tmp_path / "data.npy")
+    find = rspca.paths.path
+
+    def find_and_change(*arguments, **options):
+        found = find(*arguments, **options)
+        os.utime(data, (1, 1))
+        return found
+
+    monkeypatch.setattr("rspca.paths.path", find_and_change)
+    result = call("path", "data.npy", "--ks", "2,3", "-o", "path.csv", cwd=tmp_path)
+    assert "the results belong to neither the old nor the new data" in one_line(result.stderr)
+    assert os.listdir(tmp_path) == ["data.npy"]
+
+
+def test_a_streamed_file_that_is_cut_off_is_one_clear_error(tmp_path):
+    data = write_matrix(tmp_path / "data.npy")
+    op = rspca.as_operator(np.load(data, mmap_mode="r"), max_memory="1MB")
+    os.truncate(data, 10000)
+    with pytest.raises(ValueError, match=r"data\.npy ended early: it was cut off while it was being read"):
+        op.gram(np.ones(40))
+
+
+def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_kept(tmp_path):
+    """The system kills whoever reads a mapping beyond the end of its file: no program can turn that into an error."""
+    data = write_matrix(tmp_path / "data.npy")
+    whole = data.read_bytes()
+
+    def cut_off():
+        changing(pytest.MonkeyPatch(), 2, lambda: os.truncate(data, 4096))
+
+    status, _ = ended(tmp_path, *FIT_MAPPED, first=cut_off)
+    assert status == -signal.SIGBUS
+    assert kept_components(tmp_path / "out" / "partial.npz") == 2
+    data.write_bytes(whole)
+    status, said = ended(tmp_path, *FIT_MAPPED, "--resume")
+    assert status == 0, said
+    assert "going on after 2 component(s)" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,8 @@ def _state(path: Path) -> State | None:
     try:
         found = os.stat(path)
     except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):  # a pipe has no state to compare
         return None
     return State(found.st_size, found.st_mtime_ns, found.st_ino)
 
