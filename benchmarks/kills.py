@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import common
-
 from killing import COMPONENTS, PHASES, Killing, write_data
 
 AFRESH = 5

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -496,3 +497,113 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
     status, said = ended(tmp_path, *FIT_MAPPED, "--resume")
     assert status == 0, said
     assert "going on after 2 component(s)" in said
+
+
+# --- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+INTERRUPTS = {
+    "reading": ("rspca.tables.read", "nothing was written."),
+    "checksums": ("rspca.commands.provenance.described", "nothing was written."),
+    "relaxing": ("rspca.decomposition.relax", "{found}"),
+    "polishing": ("rspca.decomposition.improve", "{found}"),
+    "certifying": ("rspca.certificates.stages.in_memory", "{found}"),
+    "searching": ("rspca.certificates.search.examine", "{found}"),
+    "between components": ("rspca.sequence.DEFLATIONS.schur", "{found}"),
+    "keeping": ("rspca.commands.partial.written_atomically", "{found}"),
+    "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),
+    "writing the model": ("rspca.models.written_atomically", "{all}"),
+    "writing tables": ("rspca.commands.spreadsheets.written_atomically", "{all}"),
+    "report": ("rspca.report.write_report", "{all}"),
+}
+FIT_CERTIFIED = ("fit", "table.csv", "-k", "5", "-n", "2", "--certify", "--seconds", "20", "-o", "out", "--resume")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("phase", INTERRUPTS)
+def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found(tmp_path, phase, count):
+    """The interrupt comes as the phase begins for the first or for the second time."""
+    X = np.random.default_rng(0).standard_normal((60, 25))
+    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(25)), comments="")
+    place, said = INTERRUPTS[phase]
+    holder, name, function = found_at(place)
+    calls = 0
+
+    def interrupted(*arguments, **options):
+        nonlocal calls
+        calls += 1
+        if calls == count:
+            os.kill(os.getpid(), signal.SIGINT)
+        return function(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(holder, dict):
+            patch.setitem(holder, name, interrupted)
+        else:
+            patch.setattr(holder, name, interrupted)
+        result = call(*FIT_CERTIFIED, cwd=tmp_path)
+    if calls < count:  # this happens once in a fit
+        assert result.returncode == 0
+        return
+    assert result.returncode == 130, result.stderr
+    there = os.listdir(tmp_path / "out") if (tmp_path / "out").exists() else []
+    assert not [name for name in there if name.startswith(".")]
+    kept = kept_components(tmp_path / "out" / "partial.npz") if "partial.npz" in there else 0
+    if said == "nothing was written.":
+        assert one_line(result.stderr) == "rspca: interrupted; nothing was written."
+        assert kept == 0
+    elif kept == 0:
+        assert one_line(result.stderr) == "rspca: interrupted; no component was found yet."
+    else:
+        words = f"{kept} of 2 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+        assert one_line(result.stderr) == f"rspca: interrupted; {words}"
+        assert kept == (2 if said == "{all}" else 1)
+        again = call(*FIT_CERTIFIED, cwd=tmp_path)
+        assert again.returncode == 0, again.stderr
+
+
+def found_at(place):
+    """Return what holds the function of this name, its name in there, and the function."""
+    import importlib
+
+    words = place.split(".")
+    for cut in range(len(words) - 1, 0, -1):
+        try:
+            holder = importlib.import_module(".".join(words[:cut]))
+        except ImportError:
+            continue
+        for word in words[cut:-1]:
+            holder = getattr(holder, word)
+        function = holder[words[-1]] if isinstance(holder, dict) else getattr(holder, words[-1])
+        return holder, words[-1], function
+    raise AssertionError(place)
+
+
+def test_an_interrupt_is_answered_while_a_computation_outside_python_goes_on(tmp_path, folder):
+    """Two seconds are promised. A hash of many rounds stands for a product that takes minutes: Python waits for it."""
+    program = """
+import hashlib, os, signal, sys, threading, time
+from rspca.commands.partial import Partial
+add = Partial.add
+def add_and_compute(self, component):
+    add(self, component)
+    threading.Timer(0.2, lambda: (print(time.monotonic(), flush=True), os.kill(os.getpid(), signal.SIGINT))).start()
+    hashlib.pbkdf2_hmac("sha256", b"x", b"y", 10**9)
+Partial.add = add_and_compute
+from rspca.cli import main; main()
+"""
+    result = rspca_command(*SMALL, "--no-report", cwd=folder, program=program)
+    late = time.monotonic() - float(result.stdout)
+    assert result.returncode == 130
+    words = "1 of 3 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+    assert one_line(result.stderr) == f"rspca: interrupted; {words}"
+    assert late < 10.0  # two seconds on a machine that is not loaded
+    assert kept_components(folder / "out" / "partial.npz") == 1
+
+
+def test_an_interrupt_of_the_exact_search_is_answered_by_other_threads():
+    numba = pytest.importorskip("numba", reason="without numba there is no compiled search")
+    from rspca.certificates.nodes import examine
+
+    assert isinstance(examine, numba.core.dispatcher.Dispatcher)
+    assert examine.targetoptions["nogil"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -206,6 +207,9 @@ def _client(address: str, stack: ExitStack) -> Any:
     except ImportError as error:
         raise ImportError("--scheduler needs Dask: pip install 'rspca[cluster]'.") from error
     connect: Any = Client
+    for name in logging.root.manager.loggerDict:
+        if name.split(".")[0] == "distributed":  # what it prints on its own, our errors say in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return stack.enter_context(connect(address, timeout="10s"))
     except (OSError, ValueError, TimeoutError) as error:
