@@ -19,7 +19,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Killing(write_data(Path(folder, "data.npy")), afresh=AFRESH, seed=seed)
         report(
-            f"rspca fit --resume, 400 x 3000, {COMPONENTS} components; seed {seed}, one start in {AFRESH} with a new Python"
+            f"rspca fit --resume, 400 x 3000, {COMPONENTS} components; seed {seed}; a new Python one time in {AFRESH}"
         )
         run.until(kills)
     report(f"kills: {run.kills}; fits finished after them: {run.finished}, each bit for bit the uninterrupted one")

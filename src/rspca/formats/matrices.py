@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rspca.formats.files import is_gzipped, opened
 from rspca.formats.named import Named
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
+from rspca.memory import check_room
 
 Array = NDArray[Any]
 
@@ -165,6 +166,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of a .npz file, after holding its size against the member's."""
     shapes = {}
     with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist() if member.filename.endswith(".npy"))
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
@@ -179,6 +181,7 @@ def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             if math.prod(shape) * dtype.itemsize > there:
                 raise ValueError(f"{member.filename} announces {shape} of {dtype}, and {there} bytes are there")
             shapes[member.filename.removesuffix(".npy")] = shape
+    check_room(unpacked, f"{path}, unpacked,", "Store a dense matrix as .npy: then it is mapped.")
     return shapes
 
 
@@ -200,5 +203,6 @@ def _check_mtx_header(path: Path) -> None:
     entries, shortest = (m * n // (1 if banner[4] == "general" else 2), 2) if dense else (sizes[2], 4)
     if entries * shortest - 1 > there:
         raise ValueError(f"it announces {entries} entries, for which it is too short")
+    check_room(8 * (m * n if dense else 2 * entries), f"the matrix of {path}", "Choose fewer rows or columns first.")
     if max(m, n) > max(EMPTY_SIDES, there):
         raise ValueError(f"it announces {m} rows and {n} columns, far more than it can fill")

@@ -177,6 +177,10 @@ class ClusterOperator(OperatorMixin):
         """Return sums over columns from those of the blocks."""
         return np.concatenate(answers) if self.axis == 1 else self._sum(answers, (self.shape[1],))
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that k columns take here; many stay with the workers."""
+        return min(super().restricted_bytes(k), BROUGHT_HOME)
+
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of some columns: here if they are few, on the workers if not."""
         support = np.asarray(support, dtype=np.intp)
@@ -312,7 +316,7 @@ def _losses_reported(client: Any) -> Iterator[None]:
     A single worker that is lost is no error: its blocks are made again.
     """
     from distributed.client import ClosedClientError
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
