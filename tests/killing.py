@@ -200,3 +200,12 @@ class Forked:
 
     def wait(self):
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def ended(folder, *arguments, first=None):
+    """Run the command in a copy of this process; return its exit status and what it said."""
+    with (folder / "log").open("wb") as log:
+        status = Forked(arguments, folder, log, first).wait()
+    said = (folder / "log").read_text()
+    (folder / "log").unlink()
+    return status, said

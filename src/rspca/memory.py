@@ -25,9 +25,8 @@ def check_room(needed: float, what: str, remedy: str) -> None:
     """Raise unless so many bytes are free; say what takes them, and what to do."""
     free = free_memory()
     if needed > free:
-        raise NotEnoughMemory(
-            f"Not enough memory: {what} needs {readable(needed)}, and {readable(free)} is free. {remedy}"
-        )
+        sizes = f"{readable(needed)}, and {readable(free)} is free"
+        raise NotEnoughMemory(f"Not enough memory: {what} needs {sizes}. {remedy}")
 
 
 def has_room(needed: float) -> bool:
@@ -42,13 +41,9 @@ def free_memory(root: Path = Path("/")) -> int:
 
 def readable(size: float) -> str:
     """Return a number of bytes for people."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000.0:
-            break
-        size /= 1000.0
-    else:
-        unit = "TB"
-    return f"{size:.3g} {unit}"
+    units = ("bytes", "kB", "MB", "GB", "TB")
+    power = min(len(units) - 1, (len(str(int(size))) - 1) // 3)
+    return f"{size / 1000**power:.3g} {units[power]}"
 
 
 def _machine(root: Path) -> int:
@@ -77,10 +72,8 @@ def _control_group(root: Path) -> int:
         for limit, used, details in _CGROUPS:
             most = _text(root / limit.format(place)).strip()
             if most.isdigit() and int(most) < UNKNOWN // 2:
-                stat = dict(
-                    line.split()[:2] for line in _text(root / details.format(place)).splitlines() if " " in line
-                )
-                cached = sum(int(stat.get(name, 0)) for name in ("inactive_file", "active_file"))
+                lines = (line.split() for line in _text(root / details.format(place)).splitlines())
+                cached = sum(int(line[1]) for line in lines if line[:1] in (["inactive_file"], ["active_file"]))
                 left = min(left, int(most) - int(_text(root / used.format(place)).strip() or 0) + cached)
     return left
 
