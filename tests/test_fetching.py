@@ -274,7 +274,7 @@ def test_a_cache_that_cannot_be_written_is_named(server, tmp_path, monkeypatch):
     def denied(*_args, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(download.tempfile, "TemporaryDirectory", denied)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", denied)
     with pytest.raises(PermissionError, match="cannot be written to; set RSPCA_CACHE to a folder for downloads"):
         download.located(DataFile("set/words.txt", None, (Remote(server.url("words.txt", CONTENT)),)))
 
