@@ -1,7 +1,11 @@
 """A real cluster of two processes: the same answers, only vectors on the way, and a worker killed in the middle."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -96,6 +100,69 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client):
     found = rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
     assert killed
     np.testing.assert_array_equal(found.loadings, expected.loadings)
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler and a worker as processes of their own: the scheduler's process, and its address."""
+    file = tmp_path / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "distributed.cli.dask_{}", "--scheduler-file", str(file), "--no-dashboard"]
+    words = [[word.format(kind) for word in dask] for kind in ("scheduler", "worker")]
+    scheduler = subprocess.Popen([*words[0], "--host", "127.0.0.1", "--port", "0"], **quiet)
+    worker = subprocess.Popen([*words[1], "--nthreads", "1", "--no-nanny"], **quiet)
+    try:
+        until = time.monotonic() + 60.0
+        while not file.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        yield scheduler, json.loads(file.read_text())["address"]
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+def test_a_scheduler_killed_in_the_middle_is_one_clear_error_in_bounded_time(scheduler):
+    process, address = scheduler
+    killed = []
+
+    def kill(step):
+        if step.component == 1 and not killed:
+            killed.append(time.monotonic())
+            process.kill()
+
+    with distributed.Client(address, timeout="5s") as client:
+        client.wait_for_workers(1, timeout=60)
+        X = array.from_array(data(200, 6000), chunks=(200, 1000))
+        said = r"The Dask scheduler.* was lost in the middle of the work"
+        with pytest.raises(ConnectionError, match=said):
+            rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
+    assert time.monotonic() - killed[0] < 60.0
+
+
+@pytest.mark.parametrize("name", ["CancelledError", "ClosedClientError", "CommClosedError", "KilledWorker"])
+def test_what_dask_says_of_losses_is_said_in_one_line(name):
+    from concurrent.futures import CancelledError
+
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    errors = {
+        "CancelledError": CancelledError("x"), "ClosedClientError": ClosedClientError("x"),
+        "CommClosedError": CommClosedError("x"), "KilledWorker": KilledWorker("task", None, 3),
+    }  # fmt: skip
+
+    class Lost:
+        def submit(self, *_, **__):
+            raise errors[name]
+
+    op = ClusterOperator(Lost(), [None], np.array([3]), 1, (2, 3), np.dtype(float))
+    said = "workers died over the same block" if name == "KilledWorker" else "was lost in the middle of the work"
+    with pytest.raises(ConnectionError, match=said) as told:
+        op.rmatmat(np.ones(2))
+    assert "\n" not in str(told.value)
 
 
 def test_a_scheduler_that_is_not_there_is_reported_at_once(monkeypatch):

@@ -5,6 +5,7 @@ import hashlib
 import http.server
 import io
 import logging
+import resource
 import socket
 import sys
 import tarfile
@@ -159,6 +160,20 @@ def test_a_bad_download_leaves_nothing_and_says_what_to_do(server, cache, page, 
     assert not cache.exists()
 
 
+def test_a_full_disk_leaves_nothing_in_the_cache_and_is_one_line(server, cache):
+    file = DataFile("set/words.txt", sha256(CONTENT), (Remote(server.url("words.txt", CONTENT)),))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"words\.txt could not be written: file too large\. Set RSPCA_CACHE") as told:
+            download.located(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "\n" not in str(told.value)
+    assert not cache.exists()
+    assert download.located(file).read_bytes() == CONTENT
+
+
 def closed_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -259,7 +274,7 @@ def test_a_cache_that_cannot_be_written_is_named(server, tmp_path, monkeypatch):
     def denied(*_args, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(download.tempfile, "TemporaryDirectory", denied)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", denied)
     with pytest.raises(PermissionError, match="cannot be written to; set RSPCA_CACHE to a folder for downloads"):
         download.located(DataFile("set/words.txt", None, (Remote(server.url("words.txt", CONTENT)),)))
 

@@ -24,7 +24,7 @@ from rspca.checks import (
 )
 from rspca.choice import Choice, Groups
 from rspca.components import Component, Decomposition, Loop, OnComponent, OnStep, Step
-from rspca.decomposition import ROUNDINGS, Options
+from rspca.decomposition import ROUNDINGS, Options, check_memory
 from rspca.deflation import DEFLATIONS
 from rspca.linkage import limits
 from rspca.methods import FOUND_TOGETHER, METHODS
@@ -123,6 +123,7 @@ def decompose(
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
+    check_memory(op, max(ks))
     op = prepare(op, center=center, scale=scale)
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
     if method == "rspca":

@@ -1,30 +1,111 @@
-"""Files that are either whole or not there: written beside their place, then moved into it."""
+"""Files that are either whole or not there: written beside their place, then moved into it.
+
+A process that is killed leaves what it was writing behind. Every draft is locked by the process that writes it, and a
+lock ends with its process: whoever writes to the same place next removes the drafts that nobody holds.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+_DRAFT = ".tmp"
 
 
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    remove_abandoned(path.parent, f".{path.name}.")
+    handle, temporary = _draft(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             os.fchmod(file.fileno(), _mode(path))  # mkstemp makes private files; a result is an ordinary one
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
+            os.replace(temporary, path)  # before the lock is given up with the file
+    except BaseException as error:
+        with suppress(FileNotFoundError):  # moved into place, and then interrupted
+            os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:  # a write knows no name
+            raise named(error, f"{path} could not be written: {{}}. What was there before is untouched.") from error
         raise
+    _keep_name(path.parent)
+
+
+@contextmanager
+def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Give a private folder that is removed when the block ends; those of processes that were killed go first."""
+    remove_abandoned(parent, prefix)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=prefix, suffix=_DRAFT) as folder:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            _lock(handle, wait=True)
+            yield Path(folder)
+        finally:
+            os.close(handle)
+
+
+def named(error: OSError, message: str) -> OSError:
+    """Return an error with this message, the system's words in its place, and the same number."""
+    told = OSError(message.format((error.strerror or str(error)).lower()))
+    told.errno = error.errno
+    return told
+
+
+def remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove the drafts with this prefix whose writers are gone; leave those that are being written."""
+    with suppress(OSError):  # a folder that cannot be listed: whether it can be written to shows next
+        for entry in os.scandir(folder):
+            if entry.name.startswith(prefix) and entry.name.endswith(_DRAFT) and not entry.is_symlink():
+                _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(draft: Path) -> None:
+    with suppress(OSError):  # gone meanwhile, or another user's
+        handle = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if _lock(handle):
+                shutil.rmtree(draft, ignore_errors=True) if draft.is_dir() else draft.unlink()
+        finally:
+            os.close(handle)
+
+
+def _draft(path: Path) -> tuple[int, str]:
+    """Return a new file beside `path`, locked: one that was taken for abandoned before it was locked is made again."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_DRAFT)
+        _lock(handle, wait=True)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool = False) -> bool:
+    """Lock an open file for this process, and tell whether that was possible."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # another process writes it, or the file system knows no locks: then nothing counts as abandoned
+        return False
+    return True
+
+
+def _keep_name(folder: Path) -> None:
+    """Make the new name of a file survive a power cut, as far as the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _mode(path: Path) -> int:

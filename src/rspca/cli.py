@@ -13,6 +13,7 @@ from rspca.commands.data import datasets, demo
 from rspca.commands.fit import fit
 from rspca.commands.shared import printable
 from rspca.commands.study import certify, compare, path
+from rspca.memory import NotEnoughMemory
 
 # Rich would double the time of --help, and its traceback would hide ours: both stay off.
 app = typer.Typer(
@@ -55,6 +56,8 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv[1:]:
             raise
+        if isinstance(error, NotEnoughMemory):
+            _end(str(error), 2)
         if isinstance(error, MemoryError):
             _end(f"not enough memory. {error} Use fewer features, or --max-memory where the file can be streamed.", 2)
         if isinstance(error, _MISTAKES):

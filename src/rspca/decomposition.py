@@ -9,12 +9,13 @@ import numpy as np
 
 from rspca.ascent import Tell, improve, relax
 from rspca.choice import Choice, Groups
+from rspca.memory import check_room
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
-from rspca.sketch import Sketch, Whole
+from rspca.sketch import MOST_ROWS, Sketch, Whole
 from rspca.vectors import inclusion_probabilities, spread
 
 ROUNDINGS = ("exact", "bernoulli")
@@ -35,6 +36,19 @@ class Options(NamedTuple):
     max_iter: int = 1000
     tol: float = 1e-7
     groups: Groups | None = None
+
+
+def check_memory(op: OperatorMixin, k: int) -> None:
+    """Refuse work whose columns and vectors do not fit into memory, before it begins.
+
+    Counted is what surely exists at once: k columns, as the operator keeps them, a sketch (rows of length n, scores of
+    length m), and the candidates.
+    """
+    m, n = op.shape
+    columns = op.restricted_bytes(k)
+    vectors = 8 * (MOST_ROWS * (m + n) if m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
+    remedy = "a smaller k, or fewer samples" if columns > vectors else "fewer features"
+    check_room(columns + vectors, f"work on k={k} of {n} features with {m} samples", f"Choose {remedy}.")
 
 
 def rspca_component(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rspca.atomic import written_atomically
 from rspca.comparison import compare
 from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
 from rspca.estimator import SparsePCA
@@ -54,5 +55,6 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
     except ImportError as reason:
         echo(f"\nNo figure. {reason}")
         return
-    axes.figure.savefig(out / "shares.png", dpi=120, bbox_inches="tight")
+    with written_atomically(out / "shares.png") as file:
+        axes.figure.savefig(file, format="png", dpi=120, bbox_inches="tight")
     echo(f"\nFigure: {out / 'shares.png'}")

@@ -149,7 +149,8 @@ def _plain(value: Any) -> Any:
 
 def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
     with written_atomically(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_META, json.dumps(meta))
+        with archive.open(_META, "w") as member:  # unlike writestr without a date: the same model is the same bytes
+            member.write(json.dumps(meta).encode())
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)

@@ -80,10 +80,10 @@ def one_after_another(
             break
         before = op.passes
         component, scores = _component(op, find(op, k, tell), unit, before)
+        if on_component is not None:  # before it is told: what is reported as found has been kept
+            on_component(component)
         tell("component", number, component.variance / unit**2)
         found.append(component)
-        if on_component is not None:
-            on_component(component)
         if number + 1 < len(ks):
             op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from rspca.machine_code import kept_if_possible
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 try:
@@ -16,11 +18,14 @@ except ImportError:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function of arrays and numbers, if that is possible here; keep what was compiled for the next run."""
+    """Compile a function of arrays and numbers, if that is possible here; keep what was compiled for the next run.
+
+    Other threads go on meanwhile: one of them answers an interrupt of the command line.
+    """
     if ENGINE == "numpy":
         return function
     try:
-        made: Function = numba.njit(function, cache=True)
+        made: Function = kept_if_possible(numba.njit(function, cache=True, nogil=True))
     except RuntimeError:  # nowhere to keep it
-        made = numba.njit(function)
+        made = numba.njit(function, nogil=True)
     return made

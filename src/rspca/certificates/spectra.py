@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from rspca.certificates import precision
@@ -83,8 +82,11 @@ def has_cholesky(t: float, M: Array) -> bool:
     """Return whether t I - M is found positive definite."""
     shifted = -M
     shifted[np.diag_indices_from(shifted)] += t
-    _, info = scipy.linalg.lapack.dpotrf(shifted, overwrite_a=True)
-    return bool(info == 0)
+    try:
+        np.linalg.cholesky(shifted)  # lets other threads go on, which SciPy's does not: one of them answers interrupts
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def power_value(M: Array) -> float:

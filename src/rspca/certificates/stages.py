@@ -19,6 +19,7 @@ from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import MOST_SAMPLES, Proven, proven_spectrum, small_gram
+from rspca.memory import has_room
 from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
@@ -40,6 +41,8 @@ ROWS_FIRST = 100
 """Share of the features, 1 / this, up to which the rows of the Gram matrix come before its spectrum."""
 HOPELESS = 1.3
 """Multiple of the least bound beyond which a bound of this kind is not tried again."""
+COPIES = 5
+"""Matrices of the size of the smaller Gram matrix that exist at the same time while its spectrum is proven."""
 FLOPS = 1e10
 """Operations a second that a plan reckons with: fewer than most machines do."""
 
@@ -171,9 +174,11 @@ class Known:
         self._spectrum: Proven | None = None
 
     def affordable(self, seconds: float) -> bool:
-        """Return whether the spectrum is known, or can be had in this time."""
+        """Return whether the spectrum is known, or can be had in this time and in the memory that is free."""
         m, n = self.op.shape
-        return self._spectrum is not None or (min(m, n) <= MOST_SAMPLES and m * n * min(m, n) <= FLOPS * seconds)
+        small = min(m, n)
+        soon = small <= MOST_SAMPLES and m * n * small <= FLOPS * seconds
+        return self._spectrum is not None or (soon and has_room(COPIES * 8 * small**2))
 
     def spectrum(self) -> Proven:
         """Return the leading pairs with their proof."""

@@ -50,7 +50,8 @@ def fit(
     A run that was stopped goes on with --resume, and gives what it would have given.
     """
     from rspca.api import check_certifiable, check_settings
-    from rspca.commands.outputs import check_folder
+    from rspca.commands.outputs import RESULTS, check_folder
+    from rspca.commands.partial import NAME as PARTIAL
     from rspca.decomposition import Options
 
     ks = whole_numbers("-k", k)
@@ -64,7 +65,7 @@ def fit(
         raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
     check_settings(method=method, normalization="svd", deflation=deflation, options=Options()._asdict())
     check_certifiable(method, deflation, certify, seconds)
-    check_folder(out)
+    check_folder(out, [*RESULTS, PARTIAL])
     _run(data, reading, talking, out, options, groups=groups, label=label, report=report, resume=resume)
 
 
@@ -80,22 +81,35 @@ def _run(
     from rspca.commands.partial import Partial, data_of, settings_of
     from rspca.commands.progress import shown
     from rspca.commands.provenance import described, provenance
+    from rspca.commands.watching import Watched
+    from rspca.components import Component
     from rspca.estimator import SparsePCA
     from rspca.methods import FOUND_TOGETHER
 
-    with shown(talking, options["n_components"]) as tell, opened(data, reading, tell, label=label) as table:
+    watched = Watched(data)
+    with (
+        shown(talking, options["n_components"]) as tell,
+        opened(data, reading, tell, label=label, watched=watched) as table,
+    ):
         options["groups"] = groups_of(groups, table)
         label, samples = labels_of(label, table.sample_names, table.samples)
         inputs = described(data)
+        watched.check("its checksum is not that of what was read. Run the command again.")
         partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
         earlier = partial.resume() if resume and options["method"] not in FOUND_TOGETHER else []
         if earlier:
             typer.echo(f"rspca: going on after {len(earlier)} component(s) of {partial.path}.", err=True)
         elif partial.path.exists():
             typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
+
+        def keep(component: Component) -> None:
+            watched.check("the component found meanwhile is of neither the old nor the new data.", mapped=True)
+            partial.add(component)
+
         with partial.kept(options["n_components"]):
-            model = SparsePCA(**options).fit(table, on_step=tell, on_component=partial.add, earlier=earlier)
+            model = SparsePCA(**options).fit(table, on_step=tell, on_component=keep, earlier=earlier)
             scores = model.transform(table)
+            watched.check("its scores are of neither the old nor the new data, and nothing was written.", mapped=True)
             documents, origin = documents_of(data, table, reading), provenance(inputs, seed=options["random_state"])
             out.mkdir(parents=True, exist_ok=True)
             model.save(out / "model.npz")

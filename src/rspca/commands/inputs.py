@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import typer
 from rspca.commands.shared import MOST_DIGITS
 
 if TYPE_CHECKING:
+    from rspca.commands.watching import Watched
     from rspca.components import OnStep
     from rspca.estimator import SparsePCA
     from rspca.tables import Table
@@ -73,9 +75,14 @@ class Reading:
 
 @contextmanager
 def opened(
-    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None
-) -> Iterator[Table]:
-    """Give the table that the files hold; a label that is no file is a column of theirs and no feature."""
+    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
+    watched: Watched | None = None,
+) -> Iterator[Table]:  # fmt: skip
+    """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+
+    Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
+    """
+    from rspca.commands.watching import Watched
     from rspca.tables import read
 
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
@@ -87,7 +94,12 @@ def opened(
     with ExitStack() as stack:
         if reading.scheduler is not None:
             options["client"] = _client(reading.scheduler, stack)
-        yield read(data if len(data) > 1 else data[0], **options)
+        states = watched or Watched(data)
+        table = read(data if len(data) > 1 else data[0], **options)
+        states.check("what was read is neither the old nor the new data. Run the command again.")
+        yield table
+        if watched is None:
+            states.check("the results belong to neither the old nor the new data. Run the command again.", mapped=True)
 
 
 class Documents(Sequence[str]):
@@ -202,6 +214,9 @@ def _client(address: str, stack: ExitStack) -> Any:
     except ImportError as error:
         raise ImportError("--scheduler needs Dask: pip install 'rspca[cluster]'.") from error
     connect: Any = Client
+    for name in logging.root.manager.loggerDict:
+        if name.split(".")[0] == "distributed":  # what it prints on its own, our errors say in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return stack.enter_context(connect(address, timeout="10s"))
     except (OSError, ValueError, TimeoutError) as error:

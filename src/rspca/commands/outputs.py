@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from rspca.commands.spreadsheets import read_csv, write_csv
 from rspca.estimator import SparsePCA
 from rspca.tables import Table
 
+RESULTS = ("components.csv", "scores.csv", "model.npz", "report.html")
+"""What a fit writes."""
 _SCORE = "component"
 
 
@@ -62,8 +65,11 @@ def read_scores(path: Path, n_components: int) -> tuple[NDArray[Any], list[str],
     return scores, names, {} if head[:known] == ["sample"] else samples
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written to, before any work; make nothing."""
+def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
+    """Refuse a folder that cannot be made or written to, before any work; make nothing.
+
+    `names` are the files that will be put there: in a folder such as /tmp those of others cannot be replaced.
+    """
     there = folder.absolute()
     while not there.exists():
         there = there.parent
@@ -71,6 +77,13 @@ def check_folder(folder: Path) -> None:
         raise NotADirectoryError(f"{there} is a file, so {folder} cannot be a folder; choose another with -o.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise PermissionError(f"{there} cannot be written to; choose another folder with -o.")
+    me, taken = os.geteuid(), [folder / name for name in names if os.path.lexists(folder / name)]
+    guarded = bool(there.stat().st_mode & stat.S_ISVTX) and me not in (0, there.stat().st_uid)
+    for path in taken:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, where a file is to be written; choose another with -o.")
+        if guarded and path.lstat().st_uid != me:
+            raise PermissionError(f"{path} is another user's and cannot be replaced; choose another with -o.")
 
 
 def check_file(path: Path | None) -> None:
@@ -81,4 +94,4 @@ def check_file(path: Path | None) -> None:
         raise IsADirectoryError(f"{path} is a folder; name a file with -o.")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"The folder of {path} does not exist; make it first.")
-    check_folder(path.absolute().parent)
+    check_folder(path.absolute().parent, [path.name])

@@ -16,6 +16,7 @@ import rspca
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
 from rspca.checks import reason, shown
+from rspca.commands.interrupts import answered_soon
 from rspca.commands.shared import Interrupted, plain
 from rspca.components import Component
 from rspca.formats.archives import npz_arrays
@@ -81,13 +82,17 @@ class Partial:
     @contextmanager
     def kept(self, wanted: int) -> Iterator[None]:
         """Remove the file when the block ends well; where the user interrupts it, say what the file has."""
-        try:
-            yield
-        except KeyboardInterrupt:
+
+        def last_words() -> str:
             kept = f"{len(self.components)} of {wanted} component(s) are kept in {self.path}"
             there = self.components and self.path.exists()
-            message = f"{kept}: the same command with --resume goes on." if there else "no component was found yet."
-            raise Interrupted(message) from None
+            return f"{kept}: the same command with --resume goes on." if there else "no component was found yet."
+
+        try:
+            with answered_soon(last_words):
+                yield
+        except KeyboardInterrupt:
+            raise Interrupted(last_words()) from None
         self.path.unlink(missing_ok=True)
 
     def _check_same(self, what: str, before: dict[str, Any], now: dict[str, Any]) -> None:

@@ -38,6 +38,16 @@ def described(data: Iterable[Path]) -> list[dict[str, Any]]:
     return [_folder(path) if path.is_dir() else _file(path) for given in data for path in _with_companions(given)]
 
 
+def files_of(data: Iterable[Path]) -> list[Path]:
+    """Return every input file: of a .bed also its .bim and .fam, of a folder all files in it."""
+    return [
+        file
+        for given in data
+        for path in _with_companions(given)
+        for file in (_files_in(path) if path.is_dir() else [path])
+    ]
+
+
 def _with_companions(path: Path) -> list[Path]:
     return [path, beside(path, "bim"), beside(path, "fam")] if path.suffix.lower() == ".bed" else [path]
 
@@ -54,8 +64,11 @@ def _file(path: Path) -> dict[str, Any]:
     return {"name": path.name, "bytes": size, "sha256": None, "stamp": [path.stat().st_mtime_ns, ends.hexdigest()]}
 
 
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
 def _folder(folder: Path) -> dict[str, Any]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    each = [_file(path) | {"name": path.relative_to(folder).as_posix()} for path in files]
+    each = [_file(path) | {"name": path.relative_to(folder).as_posix()} for path in _files_in(folder)]
     whole = hashlib.sha256("".join(f"{one['name']}\0{one['sha256']}\n" for one in each).encode("utf-8", "replace"))
     return {"name": folder.name, "bytes": sum(one["bytes"] for one in each), "sha256": whole.hexdigest()}

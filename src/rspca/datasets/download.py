@@ -7,12 +7,12 @@ import io
 import logging
 import os
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from rspca.atomic import named, scratch_folder
 from rspca.checks import reason, shown
 from rspca.datasets.registry import DataFile, Remote
 from rspca.formats.files import GZIP_MAGIC, blocks
@@ -108,11 +108,11 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
     new = [folder for folder in (target.parent, cache) if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".download-") as scratch:
+        with scratch_folder(target.parent, ".download-") as scratch:
             for remote in file.remotes:
                 try:
-                    raw = _retrieve(pooch, remote, Path(scratch))
-                    return _install(unpacked(raw, remote), file, target, Path(scratch), check)
+                    raw = _retrieve(pooch, remote, scratch)
+                    return _install(unpacked(raw, remote), file, target, scratch, check)
                 except (OSError, ValueError) as error:
                     if isinstance(error, OSError) and not _from_requests(error):
                         raise
@@ -122,6 +122,10 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
         raise PermissionError(
             f"{target.parent} cannot be written to; set RSPCA_CACHE to a folder for downloads."
         ) from error
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise named(error, f"{target} could not be written: {{}}. Set RSPCA_CACHE to another folder.") from error
     finally:
         _remove_empty(new)
     message = (

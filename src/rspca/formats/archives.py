@@ -11,6 +11,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from rspca.memory import check_room
+
 Array = NDArray[Any]
 
 MOST_INFLATED = 1032
@@ -35,7 +37,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of a .npz file, its size held against its member's, and that against the file."""
-    shapes = {}
+    shapes, unpacked = {}, 0
     size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
@@ -57,6 +59,8 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             if math.prod(shape) * dtype.itemsize > there:
                 raise ValueError(f"{member.filename[:80]} announces {shape} of {dtype}, and {there} bytes are there")
             shapes[name] = shape
+            unpacked += member.file_size
+    check_room(unpacked, f"{path}, unpacked,", "Store a dense matrix as .npy: then it is mapped.")
     return shapes
 
 

@@ -12,6 +12,7 @@ from rspca.checks import reason, shown
 from rspca.formats.columns import arranged, check_labels
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
+from rspca.memory import check_room
 
 
 def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False) -> Named:
@@ -76,6 +77,8 @@ def _matrix(path: Path, table: Any, names: list[str]) -> Any:
 
     kinds = [table.schema.field(name).type for name in names]
     single = bool(kinds) and all(types.is_float32(kind) or types.is_float16(kind) for kind in kinds)
+    size = table.num_rows * len(names) * (4 if single else 8)
+    check_room(size, f"the matrix of {path}", "Store it as .npy: then it is mapped.")
     X = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
     for j, name in enumerate(names):
         column = table[name]

@@ -15,6 +15,7 @@ import scipy.io
 from rspca.checks import shown
 from rspca.formats.archives import MOST_INFLATED
 from rspca.formats.files import is_gzipped, opened
+from rspca.memory import check_room
 
 EMPTY_SIDES = 10**6
 """Rows or columns that a sparse matrix may announce whatever the size of its file; they may be empty."""
@@ -112,6 +113,7 @@ def _check_header(path: Path) -> None:
     if entries * shortest - 1 > there:
         raise ValueError(f"it announces {entries} entries, for which it is too short")
     check_sides([m, n], there)
+    check_room(8 * (m * n if dense else 2 * entries), f"the matrix of {path}", "Choose fewer rows or columns first.")
 
 
 def check_sides(sides: list[int], there: int) -> None:

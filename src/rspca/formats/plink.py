@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from rspca.atomic import written_atomically
 from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
+from rspca.memory import check_room
 
 Array = NDArray[Any]
 
@@ -123,6 +124,10 @@ def _check_bed(start: bytes, size: int, n_people: int, n_variants: int, name: st
 
 def allele_counts(packed: NDArray[np.uint8], n_people: int, missing: str, dtype: DTypeLike) -> Array:
     """Return rows of a .bed (variants by bytes) as counts of allele 1, people by variants."""
+    check_room(
+        n_people * len(packed) * np.dtype(dtype).itemsize, f"{n_people} people by {len(packed)} variants, unpacked,",
+        "rspca.read keeps genotypes packed, in 2 bits each.",
+    )  # fmt: skip
     X = np.empty((n_people, len(packed)), dtype=dtype)
     for start in range(0, len(packed), _BLOCK):
         rows = packed[start : start + _BLOCK]

@@ -6,7 +6,9 @@ worker that is lost costs time and nothing else: its blocks are made again, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,12 +74,13 @@ class ClusterOperator(OperatorMixin):
 
     def _ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
         """Return what this method of each block answers; blocks whose arguments are None are not asked."""
-        asked = [
-            self.client.submit(_call, block, method, *given, pure=False)
-            for block, given in zip(self.blocks, arguments, strict=True)
-            if given is not None
-        ]
-        answers = iter(self.client.gather(asked))
+        with _losses_reported(self.client):
+            asked = [
+                self.client.submit(_call, block, method, *given, pure=False)
+                for block, given in zip(self.blocks, arguments, strict=True)
+                if given is not None
+            ]
+            answers = iter(self.client.gather(asked))
         return [None if given is None else next(answers) for given in arguments]
 
     def _sum(self, answers: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -174,6 +177,10 @@ class ClusterOperator(OperatorMixin):
         """Return sums over columns from those of the blocks."""
         return np.concatenate(answers) if self.axis == 1 else self._sum(answers, (self.shape[1],))
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that k columns take here; many stay with the workers."""
+        return min(super().restricted_bytes(k), BROUGHT_HOME)
+
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of some columns: here if they are few, on the workers if not."""
         support = np.asarray(support, dtype=np.intp)
@@ -215,7 +222,8 @@ class PackedCluster(ClusterOperator):
     def calls(self) -> Calls:
         """Counts of missing calls, of one copy and of two copies, by SNP."""
         self._meter.add(self._share)
-        counted = self.client.gather([self.client.submit(_calls, block, pure=False) for block in self.blocks])
+        with _losses_reported(self.client):
+            counted = self.client.gather([self.client.submit(_calls, block, pure=False) for block in self.blocks])
         return Calls(*(np.concatenate(column) for column in zip(*counted, strict=True)))
 
     @property
@@ -299,6 +307,35 @@ def connected(client: Any) -> Any:
     if not client.scheduler_info()["workers"]:
         raise ConnectionError("The Dask scheduler has no workers; start some, or leave client=None.")
     return client
+
+
+@contextmanager
+def _losses_reported(client: Any) -> Iterator[None]:
+    """Say in one line that a scheduler or all of its workers are gone; Dask gives a scheduler half a minute to return.
+
+    A single worker that is lost is no error: its blocks are made again.
+    """
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
+        raise ConnectionError(
+            f"The Dask scheduler{_address(client)} was lost in the middle of the work, and with it the blocks of X. "
+            "Start it and its workers again, and then the fit."
+        ) from error
+    except KilledWorker as error:
+        raise ConnectionError(
+            "Several Dask workers died over the same block of X, most likely for want of memory. Give them more, or "
+            "fewer threads each."
+        ) from error
+
+
+def _address(client: Any) -> str:
+    address = getattr(getattr(client, "scheduler", None), "address", None)
+    return f" at {address}" if address else ""
 
 
 def _step(client: Any, length: int, nbytes: int) -> int:

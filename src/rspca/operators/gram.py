@@ -8,11 +8,16 @@ import numpy as np
 import scipy.linalg
 
 from rspca.checks import rectangular
+from rspca.memory import check_room
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, Meter, OperatorMixin
 
 ROUNDING = 1e-8
 """Eigenvalues above -ROUNDING * max|eigenvalue| are taken as zeros written with rounding errors."""
+
+
+COPIES = 5
+"""Matrices of the size of A that exist at the same time while its square root is taken."""
 
 
 class GramOperator(OperatorMixin):
@@ -114,9 +119,13 @@ def _checked(A: Any) -> Array:
     A = rectangular("A", A)
     if A.dtype.kind not in "biuf":
         raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")
-    A = A.astype(np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(f"A has shape {A.shape}; a Gram matrix must be square, (n, n), with n >= 1.")
+    check_room(
+        COPIES * 8 * A.size, f"the square root of a {len(A)} x {len(A)} matrix",
+        "Give the data themselves instead: they are never made into a square matrix.",
+    )  # fmt: skip
+    A = A.astype(np.float64)
     if not np.isfinite(A).all():
         raise ValueError(
             "A contains NaN or infinite values; a correlation with a constant column is undefined: "

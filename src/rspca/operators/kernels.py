@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.machine_code import kept_if_possible
+
 try:
     import numba
 except ImportError as error:  # pragma: no cover - the development environment has it
@@ -55,7 +57,7 @@ _SUMS = {"reassoc", "contract"}
 def _compiled(function: Callable[..., None]) -> Any:
     """Compile on first use and keep the machine code on disk; where no folder can be written, say so and go on."""
     try:
-        return numba.njit(nogil=True, fastmath=_SUMS, cache=True)(function)
+        return kept_if_possible(numba.njit(nogil=True, fastmath=_SUMS, cache=True)(function))
     except RuntimeError as error:  # numba found no folder that it may write to
         if "cannot cache" not in str(error):
             raise

@@ -257,6 +257,11 @@ class SparseOperator(_InMemory):
         scaled = X if weights is None else X.multiply(weights[None, :]).tocsr()
         return np.asarray((scaled @ X.T).toarray())
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k columns, still sparse, if they are as full as the others."""
+        each = self.X.data.itemsize + self.X.indices.itemsize
+        return int(self.X.nnz * each * min(1.0, k / max(1, self.shape[1])))
+
     def restrict(self, support: Array) -> SparseOperator:
         """Return the operator of X[:, support], still sparse."""
         return SparseOperator(self._by_column[:, support], meter=self._meter, share=self._part(support))

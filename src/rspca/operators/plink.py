@@ -227,6 +227,10 @@ class PackedOperator(OperatorMixin):
                 parts.append(Part(source, part.rows[support[first:last] - starts[number]]))
         return self._with(parts, support, share=1.0)
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k SNPs, packed."""
+        return k * self._width
+
     def restrict(self, support: Array) -> PackedOperator:
         """Return the operator of a packed copy of some SNPs: a sixteenth of what they take in float32."""
         support = np.asarray(support, dtype=np.intp)

@@ -193,6 +193,10 @@ class OperatorMixin:
         last = self._restriction  # looked at once: another thread may replace it
         return last[1] if last is not None and np.array_equal(last[0], support) else None
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that restrict(support) takes for k features; by default they are copied, dense."""
+        return self.shape[0] * k * self.dtype.itemsize
+
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""
         from rspca.operators.wrappers import Transposed
@@ -274,6 +278,10 @@ class Wrapper(OperatorMixin):
     def meter(self) -> Meter:
         """Counter of passes of the wrapped data."""
         return self.inner.meter
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that the restricted data take."""
+        return self.inner.restricted_bytes(k)
 
 
 def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

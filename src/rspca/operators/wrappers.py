@@ -345,6 +345,10 @@ class LowRank(Wrapper):
 class Transposed(Wrapper):
     """X': samples become features."""
 
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k rows of X, copied, dense."""
+        return OperatorMixin.restricted_bytes(self, k)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Features by samples."""

@@ -1,0 +1,29 @@
+"""Machine code that numba keeps on disk: where it cannot be kept, for want of space or of rights, the work goes on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+
+def kept_if_possible(dispatcher: Any) -> Any:
+    """Return a compiled function whose machine code is kept where that is possible, and otherwise made again.
+
+    numba saves what it has compiled in the middle of a call, and a disk that is full would end that call.
+    """
+    cache = dispatcher._cache
+    save = cache.save_overload
+
+    def save_if_possible(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError as error:
+            warnings.warn(
+                f"numba could not keep a compiled kernel ({(error.strerror or str(error)).lower()}), so every new "
+                "process compiles it again. Set NUMBA_CACHE_DIR to a folder that can be written.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    cache.save_overload = save_if_possible
+    return dispatcher

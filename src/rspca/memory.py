@@ -1,0 +1,105 @@
+"""Is there enough memory: asked before the work starts, where its size is known, and answered with numbers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+UNKNOWN = 1 << 62
+LITTLE = 1 << 25
+"""Bytes that are taken without asking: to ask takes longer than small work does."""
+_CGROUPS = (
+    ("sys/fs/cgroup{}/memory.max", "sys/fs/cgroup{}/memory.current", "sys/fs/cgroup{}/memory.stat"),
+    (
+        "sys/fs/cgroup/memory{}/memory.limit_in_bytes",
+        "sys/fs/cgroup/memory{}/memory.usage_in_bytes",
+        "sys/fs/cgroup/memory{}/memory.stat",
+    ),
+)
+"""Limit, use and details of a control group, as Linux shows them in its second and its first version."""
+
+
+class NotEnoughMemory(MemoryError):
+    """Work that needs more memory than there is."""
+
+
+def check_room(needed: float, what: str, remedy: str) -> None:
+    """Raise unless so many bytes are free; say what takes them, and what to do."""
+    if needed <= LITTLE:
+        return
+    free = free_memory()
+    if needed > free:
+        sizes = f"{readable(needed)}, and {readable(free)} is free"
+        raise NotEnoughMemory(f"Not enough memory: {what} needs {sizes}. {remedy}")
+
+
+def has_room(needed: float) -> bool:
+    """Tell whether so many bytes are free."""
+    return needed <= free_memory()
+
+
+def free_memory(root: Path = Path("/")) -> int:
+    """Return how many bytes this process may still take: of the machine, of its control group, of its own limits."""
+    return max(0, min(_machine(root), _control_group(root), _own_limit(root)))
+
+
+def readable(size: float) -> str:
+    """Return a number of bytes for people."""
+    units = ("bytes", "kB", "MB", "GB", "TB")
+    power = min(len(units) - 1, (len(str(int(size))) - 1) // 3)
+    return f"{size / 1000**power:.3g} {units[power]}"
+
+
+def _machine(root: Path) -> int:
+    """Return what the machine can still give: caches of files count, they make room."""
+    known = {}
+    for line in _text(root / "proc/meminfo").splitlines():
+        name, _, value = line.partition(":")
+        known[name] = 1024 * int(value.split()[0])
+    if "MemAvailable" in known:
+        return known["MemAvailable"] + known.get("SwapFree", 0)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return UNKNOWN
+
+
+def _control_group(root: Path) -> int:
+    """Return what is left to the control group, as containers and schedulers set it."""
+    places = {"": None}
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, kinds, place = line.split(":", 2)
+        if kinds in ("", "memory"):
+            places[place.rstrip("/")] = None
+    left = UNKNOWN
+    for place in places:
+        for limit, used, details in _CGROUPS:
+            most = _text(root / limit.format(place)).strip()
+            if most.isdigit() and int(most) < UNKNOWN // 2:
+                lines = (line.split() for line in _text(root / details.format(place)).splitlines())
+                cached = sum(int(line[1]) for line in lines if line[:1] in (["inactive_file"], ["active_file"]))
+                left = min(left, int(most) - int(_text(root / used.format(place)).strip() or 0) + cached)
+    return left
+
+
+def _own_limit(root: Path) -> int:
+    """Return what the limits of the process leave it (ulimit -v, -d)."""
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return UNKNOWN
+    left = UNKNOWN
+    sizes = _text(root / "proc/self/statm").split()
+    page = os.sysconf("SC_PAGE_SIZE")
+    for kind, place in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        most = resource.getrlimit(kind)[0]
+        if most != resource.RLIM_INFINITY:
+            left = min(left, most - page * (int(sizes[place]) if len(sizes) > place else 0))
+    return left
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
