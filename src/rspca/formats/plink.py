@@ -210,13 +210,13 @@ def write_plink(
         "bim": "".join("\t".join(map(str, line)) + "\n" for line in zip(*(bim[c] for c in order), strict=True)),
         "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(fam["fid"], fam["iid"], strict=True)),
     }
-    for suffix, content in text.items():
-        with written_atomically(bed.with_suffix(f".{suffix}")) as file:
-            file.write(content.encode())
     with written_atomically(bed) as file:
         file.write(b"\x6c\x1b\x01")
         for start in range(0, n, _BLOCK):
             file.write(pack(X[:, start : start + _BLOCK]).tobytes())
+        for suffix, content in text.items():  # when all genotypes are written, and before they are in place
+            with written_atomically(bed.with_suffix(f".{suffix}")) as beside_it:
+                beside_it.write(content.encode())
 
 
 def pack(X: Array) -> NDArray[np.uint8]:
