@@ -25,20 +25,21 @@ demo: $(READY) ## Run the demonstration
 test: $(READY) ## Run the tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
 
-lint: $(READY) ## Check style, format and types
+lint: $(READY) ## Check style, format, types and security
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy src
+	$(BIN)/bandit -q -c pyproject.toml -r src
 
 docs: $(DOCS_READY) ## Build the pages in docs/_build/html and run their examples
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest docs docs/_build/doctest
 
-paper: $(READY) ## Run the paper's experiments and build docs/paper.md
+paper: $(READY) ## Run the paper's experiments and build their pages
 	$(ONE_THREAD) $(BIN)/python experiments/run.py $(ARGS)
 
 clean: ## Remove the environment and everything built
-	rm -rf .venv build dist docs/_build docs/generated .coverage .coverage.* htmlcov
+	rm -rf .venv build dist docs/_build docs/generated docs/gallery .coverage .coverage.* htmlcov
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -16,9 +16,9 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
 ]
-doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as in tests/test_docs.py
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
@@ -32,6 +32,20 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 
 doctest_default_flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS  # as in tests/test_docs.py
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e6,  # how long the machine that built the pages took says nothing
+}
+suppress_warnings = [
+    "config.cache",  # the gallery's settings hold a class, which Sphinx cannot keep
+    "ref.python",  # "array of shape (m, n)" is no reference to one of the attributes named shape
+]
 
 html_theme = "furo"
 html_title = f"rspca {release}"

@@ -1,4 +1,4 @@
-"""Build docs/paper.md from the results: every number on that page comes from a file in experiments/results.
+"""Build docs/paper.md and docs/hapmap3.md: every number on these pages comes from a file in experiments/results.
 
 python experiments/build.py
 """
@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from common import ROOT, Row, load, load_facts, say
 from published import COUNTS, KS, TABLE1, TERMS
 
-TEMPLATE = ROOT / "experiments" / "paper.md.j2"
-PAGE = ROOT / "docs" / "paper.md"
+PAGES = ("paper", "hapmap3")
 TABLES = (
     "table1", "table2", "figure1", "figure2", "genotypes", "rotation", "vectors", "gene_expression", "convex", "starts",
-    "hadamard", "every_method",
+    "hadamard", "every_method", "hapmap3",
 )  # fmt: skip
-FACTS = ("table1", "table2", "figure2", "genotypes", "convex", "hadamard", "every_method")
+FACTS = ("table1", "table2", "figure2", "genotypes", "convex", "hadamard", "every_method", "hapmap3")
 
 
 class Rows(list[Row]):
@@ -47,7 +47,7 @@ class Rows(list[Row]):
 def holds(condition: bool, what: str) -> str:
     """Stop the build if what the page says is no longer so."""
     if not condition:
-        raise SystemExit(f"docs/paper.md says {what!r}, and the results do not: change experiments/paper.md.j2.")
+        raise SystemExit(f"a page says {what!r}, and the results do not: change its template in experiments.")
     return ""
 
 
@@ -67,7 +67,22 @@ def table(rows: Iterable[Row], columns: dict[str, str], digits: int = 4, **other
     return "\n".join(lines)
 
 
-def page() -> str:
+README = ROOT / "README.md"
+BEGIN, END = "<!-- hapmap3: written by experiments/build.py -->", "<!-- /hapmap3 -->"
+
+
+def target(name: str) -> Path:
+    return ROOT / "docs" / f"{name}.md"
+
+
+def readme() -> str:
+    """Return the README with its story as the results make it."""
+    before, rest = README.read_text().split(BEGIN)
+    return f"{before}{BEGIN}\n{page('hapmap3_readme').strip()}\n{END}{rest.split(END)[1]}"
+
+
+def page(name: str) -> str:
+    """Return a page as its template and the results make it."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         autoescape=False,
@@ -79,16 +94,22 @@ def page() -> str:
     }  # fmt: skip
     environment.filters |= {"d4": lambda x: f"{x:.4f}", "d3": lambda x: f"{x:.3f}", "d2": lambda x: f"{x:.2f}",
                             "d1": lambda x: f"{x:.1f}", "percent": lambda x: f"{100 * x:.1f} %",
-                            "commas": lambda x: f"{x:,}"}  # fmt: skip
-    text = environment.from_string(TEMPLATE.read_text()).render(
-        **{name: Rows(load(name)) for name in TABLES}, facts={name: load_facts(name) for name in FACTS}
+                            "commas": lambda x: f"{x:,}", "whole": lambda x: f"{100 * x:.0f} %"}  # fmt: skip
+    text = environment.from_string((ROOT / "experiments" / f"{name}.md.j2").read_text()).render(
+        **{table: Rows(load(table)) for table in TABLES}, facts={fact: load_facts(fact) for fact in FACTS}
     )
     return re.sub(r"\n{3,}", "\n\n", text)  # where a check or an assignment stood
 
 
+def write(name: str) -> None:
+    target(name).write_text(page(name))
+    say(f"built {target(name).relative_to(ROOT)}")
+
+
 def main() -> None:
-    PAGE.write_text(page())
-    say(f"built {PAGE.relative_to(ROOT)}")
+    for name in PAGES:
+        write(name)
+    README.write_text(readme())
 
 
 if __name__ == "__main__":

@@ -1,8 +1,17 @@
 """How hypothesis searches in every test file; where real data are found is in data.py."""
 
-from hypothesis import HealthCheck, settings
+import os
+
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
-    "rspca", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "everyday", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
-settings.load_profile("rspca")
+# The same search; `adversarial.invariant` multiplies its examples. Run by benchmarks/truth.py.
+settings.register_profile("long", parent=settings.get_profile("everyday"), database=None)
+# Whether a mutant is noticed, not by which smallest example; the same examples for every mutant.
+settings.register_profile(
+    "mutants", parent=settings.get_profile("everyday"), database=None, derandomize=True, max_examples=30,
+    phases=[Phase.explicit, Phase.generate],
+)  # fmt: skip
+settings.load_profile(os.environ.get("RSPCA_HYPOTHESIS", "everyday"))

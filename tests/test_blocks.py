@@ -187,3 +187,14 @@ def test_the_estimator_takes_rows_by_slices():
     model = rspca.SparsePCA(1, k=6, random_state=0).fit(Watched(X))
     assert model.supports_[0].tolist() == list(range(10, 16))
     np.testing.assert_allclose(model.transform(Watched(X)), model.transform(X), atol=1e-9)
+
+
+def test_columns_that_are_kept_keep_their_names_when_the_caller_changes_its_array():
+    # Exchanging features changes the support in place: the streamed columns were then found under wrong names, and
+    # swaps went round in circles on rows of the wrong features.
+    X = data(dtype=np.float64)
+    op = rspca.as_operator(Watched(X), max_memory="4MB")
+    support = np.array([3, 5, 8])
+    np.testing.assert_array_equal(op.columns(support), X[:, [3, 5, 8]])
+    support[1] = 7
+    np.testing.assert_array_equal(op.columns(np.array([7])), X[:, [7]])

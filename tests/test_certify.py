@@ -400,3 +400,23 @@ def test_published_optima_are_proven(name):
         found = rspca.certify(op, k, seconds=60)
         assert found.status == "optimal", str(found)
         assert found.lower == pytest.approx(value, rel=2e-6 if value > 1 else 5e-6)
+
+
+def test_what_rounding_leaves_of_features_used_up_is_in_no_support():
+    # After deflation features 1, 7 and 8 are used up. Stage 1 had 1e-48 of them, rounding chose one for want of others,
+    # and the proof looked for it among the features that vary.
+    X = np.zeros((6, 9))
+    X[[0, 0, 0, 1, 1, 1, 2, 3, 4], [0, 4, 6, 1, 7, 8, 5, 2, 3]] = 1, 1, 2, 2, 2, 2, 1, 1, 2
+    for deflation in ("schur", "projection", "orthogonal"):
+        found = rspca.decompose(X, 2, k=7, center=False, deflation=deflation, certify=True, random_state=0)
+        assert found.components[1].support.tolist() == [0, 4, 6]
+        assert found.components[1].certificate.status == "optimal"
+        assert not found.components[1].inclusion_probability[[1, 7, 8]].any()
+
+
+def test_the_variance_of_single_precision_data_far_from_zero_is_about_the_exact_mean():
+    # The mean was summed in single precision; about another point the variance is larger, here than its own bound.
+    for seed in range(5):
+        X = (np.random.default_rng(seed).standard_normal((14, 3)) + 2e4).astype(np.float32)
+        found = rspca.decompose(X, 1, k=2, random_state=0).components[0]
+        assert found.variance <= rspca.certify(X, 2).upper * (1.0 + 1e-12)

@@ -172,3 +172,28 @@ def test_the_plain_sum_of_variances_can_exceed_the_total():
     found = rspca.decompose(op, 6, k=5, deflation="hotelling", random_state=0)
     assert rspca.explained_variance(op, found.loadings, "sum").sum() == pytest.approx(13.20, abs=0.0051)
     assert found.total_variance == pytest.approx(13.0)
+
+
+@pytest.mark.parametrize("scheme", ["projection", "orthogonal"])
+def test_deflating_single_precision_data_far_from_zero_takes_off_scores_in_double_precision(scheme):
+    # The scores that orthogonal deflation took off came from products in single precision, with an error of 1e-3.
+    for seed in range(5):
+        X = (data(seed) + 1e4).astype(np.float32)
+        Z = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+        A, earlier = Z.T @ Z, []
+        total = np.trace(A)
+        for component in rspca.decompose(X, 3, k=4, deflation=scheme, random_state=0).components:
+            v = component.dense()
+            assert component.variance == pytest.approx(v @ A @ v, abs=1e-6 * total)
+            A = next_matrix(scheme, A, v, earlier)
+            earlier.append(v)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_data_of_rank_one_far_from_zero_have_one_component(scheme, dtype):
+    # Two samples have one direction. Rounding is relative to the mean, and was taken for a second one.
+    for seed in range(10):
+        X = (np.random.default_rng(seed).standard_normal((2, 4)) + 1000.0).astype(dtype)
+        with pytest.warns(UserWarning, match="only 1 of the 2 components"):
+            assert len(rspca.decompose(X, 2, k=4, deflation=scheme, random_state=0)) == 1

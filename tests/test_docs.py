@@ -5,12 +5,16 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
+import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rspca
+from rspca import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -39,7 +43,7 @@ def run_doctests(test):
 
 @pytest.mark.parametrize("name", module_names())
 def test_the_examples_of_a_module_run(name):
-    if name == "rspca.plotting":
+    if name in ("rspca.plotting", "rspca.displays"):
         pytest.importorskip("matplotlib")
     if name == "rspca.singlecell":
         pytest.importorskip("anndata")
@@ -48,7 +52,7 @@ def test_the_examples_of_a_module_run(name):
 
 
 def callables():
-    modules = ("datasets", "formats", "report", "text")
+    modules = ("datasets", "formats", "plotting", "report", "text")
     for name in [*rspca.__all__, *(f"{m}.{name}" for m in modules for name in getattr(rspca, m).__all__)]:
         value = rspca
         for part in name.split("."):
@@ -80,9 +84,40 @@ def pages():
     return [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
 
 
+FENCE = re.compile(r"^(?:<!-- (not run: .*?) -->\n)?```(.*)\n((?:.*\n)*?)^```\s*$", re.MULTILINE)
+SHELLS = ("bash", "console", "sh")
+BUILDING = {"pip", "make"}
+"""Commands of a page that are not run: they install rspca or build it, which CI does."""
+
+
 def blocks(path, *languages):
-    fence = re.compile(r"^```(.*)\n((?:.*\n)*?)^```\s*$", re.MULTILINE)
-    return [body for language, body in fence.findall(path.read_text()) if language.strip() in languages]
+    """Return language and text of the blocks that are run, in their order."""
+    found = FENCE.findall(path.read_text())
+    return [
+        (language.strip(), body) for reason, language, body in found if not reason and language.strip() in languages
+    ]
+
+
+def commands(body, *, console):
+    """Return the commands of a block, as words; of a console session those behind a prompt."""
+    lines = body.replace("\\\n", " ").splitlines()
+    lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] if console else lines
+    found = [shlex.split(line, comments=True) for line in lines]
+    return [words[2:] if words[:2] == ["python", "-m"] else words for words in found if words]
+
+
+def run_command(words, monkeypatch):
+    """Run a command of a page; those that install or build are CI's."""
+    if words[0] in BUILDING:
+        return
+    assert words[0] == "rspca", f"nobody runs {words}: mark its block with <!-- not run: reason -->"
+    monkeypatch.setattr(sys, "argv", words)
+    status = 0
+    try:
+        cli.main()
+    except SystemExit as stopped:
+        status = stopped.code
+    assert not status, f"{' '.join(words)} ends with {status}"
 
 
 def test_there_are_pages_and_no_code_block_is_overlooked():
@@ -94,6 +129,7 @@ def test_there_are_pages_and_no_code_block_is_overlooked():
                 "{doctest}",
                 "{eval-rst}",
                 "{toctree}",
+                "{literalinclude}",
                 "bash",
                 "console",
                 "sh",
@@ -103,17 +139,36 @@ def test_there_are_pages_and_no_code_block_is_overlooked():
             )
             assert language.split()[0] in known, f"{path.name}: nobody runs ```{language}"
     assert sum(len(blocks(path, "python", "{doctest}")) for path in pages())
+    assert sum(len(blocks(path, *SHELLS)) for path in pages())
+
+
+def test_a_block_that_is_not_run_says_why():
+    for path in pages():
+        for reason in re.findall(r"<!-- not run(.*)-->", path.read_text()):
+            assert re.fullmatch(r": \w.{9,} ", reason), f"{path.name}: {reason!r}"
+
+
+def test_commands_of_a_page_are_found():
+    assert commands("$ rspca fit x.csv \\\n  -k 4\ncomponent 1\n", console=True) == [
+        ["rspca", "fit", "x.csv", "-k", "4"]
+    ]
+    assert commands("# why\npython -m pip install '.[plot]'  # so\n", console=False) == [["pip", "install", ".[plot]"]]
+    with pytest.raises(AssertionError, match="nobody runs"):
+        run_command(["dask", "scheduler"], None)
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
-def test_the_code_of_a_page_runs(path):
-    if any("matplotlib" in block or "plotting" in block for block in blocks(path, "python")):
+def test_the_code_and_the_commands_of_a_page_run(path, monkeypatch):
+    if any("matplotlib" in block or "plotting" in block for _, block in blocks(path, "python")):
         pytest.importorskip("matplotlib")
-    if any("anndata" in block for block in blocks(path, "python")):
+    if any("anndata" in block for _, block in blocks(path, "python")):
         pytest.importorskip("anndata")
     names = {"__name__": "__main__"}
-    for number, block in enumerate(blocks(path, "python"), 1):
-        if ">>>" in block:
+    for number, (language, block) in enumerate(blocks(path, "python", *SHELLS), 1):
+        if language in SHELLS:
+            for words in commands(block, console=language == "console"):
+                run_command(words, monkeypatch)
+        elif ">>>" in block:
             run_doctests(doctest.DocTestParser().get_doctest(block, names, f"{path.name} {number}", str(path), 0))
         else:
             exec(compile(block, f"{path.name}, block {number}", "exec"), names)
@@ -122,7 +177,7 @@ def test_the_code_of_a_page_runs(path):
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
 def test_the_sessions_of_a_page_give_what_they_show(path):
     names = {}
-    for number, block in enumerate(blocks(path, "{doctest}"), 1):
+    for number, (_, block) in enumerate(blocks(path, "{doctest}"), 1):
         test = doctest.DocTestParser().get_doctest(block, names, f"{path.name} {number}", str(path), 0)
         lines = []
         runner = doctest.DocTestRunner(optionflags=FLAGS)
@@ -133,5 +188,41 @@ def test_the_sessions_of_a_page_give_what_they_show(path):
 
 @pytest.mark.parametrize("path", [*pages(), ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
 def test_links_to_files_of_the_repository_lead_somewhere(path):
-    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", path.read_text()):
+    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", FENCE.sub("", path.read_text())):
         assert (path.parent / target).exists(), target
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (ROOT / "docs" / "api.md").read_text()
+    modules = [name for name in rspca.__all__ if inspect.ismodule(getattr(rspca, name))]
+    names = [name for name in rspca.__all__ if name not in modules and name != "__version__"]
+    names += [f"{module}.{name}" for module in modules for name in getattr(getattr(rspca, module), "__all__", ())]
+    listed = set(re.findall(r"^ {3}([\w.]+)$", text, re.MULTILINE)) | set(re.findall(r"\.\. data:: ([\w.]+)", text))
+    assert not sorted(set(names) - listed)
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_of_the_gallery_runs(path, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    runpy.run_path(str(path))
+    assert plt.get_fignums()
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["page", "readme"])
+def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    page = importlib.import_module("page")
+    path = {"page": page.PAGE, "readme": page.README}[name]
+    assert path.read_text() == getattr(page, name)(), "run python benchmarks/page.py"
+
+
+def test_what_is_cited_is_the_version_at_hand():
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {rspca.__version__}\n" in cited
+    assert "arXiv:1508.03337" in cited
+    assert f"Version {rspca.__version__}" in (ROOT / "README.md").read_text()

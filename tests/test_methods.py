@@ -274,6 +274,19 @@ def test_a_later_component_is_refitted_to_what_the_first_leaves(method):
     assert found.score_correlation < 0.7
 
 
+def test_spasm_without_a_direction_left_is_finite():
+    # The image of the third vector lies in the span of the first two, to the last bit: it was divided by zero.
+    X = [
+        [0.18547825895876227, -475.30650673111603, 11076.08090594411],
+        [0.14066805780261377, 770.2180997335863, 70190.29112384906],
+        [-0.5804731063334878, -613.6702059659365, -82036.17800638106],
+        [0.42265656384127814, -1483.986822115667, -1419.0953064834853],
+        [-0.5020824379460415, 1532.9734370527735, -126279.61875565725],
+    ]  # fmt: skip
+    found = rspca.decompose(X, 3, k=3, method="spasm", normalization="naive", center=False)
+    np.testing.assert_allclose(np.linalg.norm(found.loadings, axis=1), 1.0)
+
+
 def test_spasm_takes_two_products_an_iteration():
     op = prepare(X)
     leading_pairs(op, 1, tol=1e-9)
@@ -559,6 +572,14 @@ def test_the_spannogram_loses_to_no_angle_of_a_fine_sweep(seed):
     swept = [np.sort((V @ [np.cos(a), np.sin(a)]) ** 2)[-40:].sum() for a in angles]
     assert np.linalg.norm(V[supports[0]], 2) ** 2 >= max(swept) * (1.0 - 1e-12)
     assert evaluated < 1000
+
+
+def test_the_spannogram_ends_soon_where_all_angles_are_alike():
+    # Of all features every angle has the same height: arcs were halved a million times to tell them apart.
+    V = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 2)))[0]
+    supports, angles = best_supports(V, 5, 1)
+    assert supports[0].tolist() == [0, 1, 2, 3, 4]
+    assert angles < 100
 
 
 def test_of_rank_one_the_spannogram_is_maxcomp():

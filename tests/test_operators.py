@@ -663,3 +663,25 @@ def test_a_gram_matrix_is_neither_centered_nor_scaled():
         rspca.decompose(GramOperator(A), 1, k=3, scale=True)
     with pytest.raises(ValueError, match="no samples"):
         Centered(GramOperator(A), np.ones(13)).gram(np.ones(13))
+
+
+@pytest.mark.parametrize("mean", [10.0, 300.0, 1e4, 1e5])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, RowSlices], ids=["dense", "csr", "streamed"])
+def test_centering_single_precision_data_far_from_zero_keeps_the_gram_product(kind, mean):
+    # The rounding of the scores does not sum to zero; times the mean it was larger than the product (7 times at 1e4).
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((3000, 5)) + mean).astype(np.float32)
+    Z = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    for V in (unit(5, 1), np.eye(5)):
+        exact = Z.T @ (Z @ V)
+        error = np.abs(Centered(rspca.as_operator(kind(X))).gram(V) - exact).max() / np.abs(exact).max()
+        assert error <= 4.0 * np.finfo(np.float32).eps * mean
+
+
+def test_an_operator_that_can_be_indexed_is_still_an_operator():
+    # It was taken for data to stream, because it has row slices, and its items were taken for rows.
+    class Indexed(FiveMembers):
+        def __getitem__(self, part):
+            raise AssertionError("products are what an operator is asked for")
+
+    assert_agrees(rspca.as_operator(Indexed(floats())), floats())

@@ -29,7 +29,7 @@ _HOMES = {
     "Decomposition": "rspca.components",
     "Step": "rspca.components",
 }
-_MODULES = ("datasets", "formats", "report", "text")
+_MODULES = ("datasets", "formats", "plotting", "report", "text")
 
 __version__ = "0.1.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]

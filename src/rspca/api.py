@@ -13,12 +13,14 @@ from rspca.checks import (
     as_generator,
     check_choice,
     check_integer,
+    check_listener,
     check_n_components,
     check_options,
     check_real,
     check_sparsity,
     check_vector,
     real_array,
+    spelled,
 )
 from rspca.choice import Choice, Groups
 from rspca.components import Component, Decomposition, Loop, OnComponent, OnStep, Step
@@ -111,6 +113,8 @@ def decompose(
     check_settings(method=method, normalization=normalization, deflation=deflation, options=options)
     check_choice("side", side, ("features", "both"))
     check_certifiable(method, deflation, certify, certify_seconds)
+    check_listener("on_step", on_step)
+    check_listener("on_component", on_component)
     op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
     ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
     ks_samples = _sample_sparsity(side, k_samples, n_components, op)
@@ -154,6 +158,8 @@ def decompose(
 
 def _check_earlier(earlier: Sequence[Component], method: str, n_components: int, n: int) -> None:
     """Refuse components that cannot be the first of those asked for."""
+    if not isinstance(earlier, Sequence) or not all(isinstance(one, Component) for one in earlier):
+        raise TypeError(f"earlier={spelled(earlier)} must be a list of Component, as decompose returned them.")
     if not len(earlier):
         return
     if method in FOUND_TOGETHER:
@@ -261,6 +267,7 @@ def relax(
     k = check_real("k", k, 1.0)
     check_choice("solver", solver, SOLVERS)
     max_iter = check_integer("max_iter", max_iter, 1)
+    check_listener("on_step", on_step)
     tol = (PROJECTED_TOL if solver == "projected" else Options().tol) if tol is None else check_real("tol", tol, 0.0)
     given = as_operator(X)
     starts = None if start is None else _rows("start", start, given.shape[1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,7 +28,7 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-            os.fchmod(file.fileno(), 0o666 & ~_umask())  # mkstemp makes private files; a result is an ordinary one
+            os.fchmod(file.fileno(), _mode(path))  # mkstemp makes private files; a result is an ordinary one
             file.flush()
             os.fsync(file.fileno())
             os.replace(temporary, path)  # before the lock is given up with the file
@@ -113,6 +114,14 @@ def _keep_name(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of a new one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0o666 & ~_umask()
 
 
 def _umask() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,41 @@ class TooLarge(ValueError):
     """A method that refuses data of this size; `compare` reports it and goes on."""
 
 
+def reason(error: BaseException) -> str:
+    """Return the message of another package, which may be long or of several lines, in one short line."""
+    return shown(" ".join(str(error).split()) or type(error).__name__, 160)
+
+
+def in_one_line(error: ValueError | TypeError, place: object = "") -> ValueError | TypeError:
+    """Return the same error in one line, with the place where it arose before it."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError  # a subclass may want other arguments
+    return kind(" ".join(f"{f'{place}: ' if place else ''}{error}".split()))
+
+
+def shown(text: object, longest: int = 40) -> str:
+    """Return what was found in a file on one line, or the beginning of it if it is long."""
+    text = str(text)
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def spelled(value: object) -> str:
+    """Return how a value is written, in one short line."""
+    return shown(" ".join(repr(value).split()), 80)
+
+
 def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is one of the names in a table."""
     allowed = list(allowed)
-    if value not in allowed:
+    if not isinstance(value, Hashable) or value not in allowed:  # arrays and lists are no names, and cannot be compared
         known = ", ".join(repr(a) for a in sorted(allowed, key=str))
-        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.")
+        raise ValueError(f"{name}={spelled(value)} is not known; choose one of {known}.")
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None, why: str = "") -> int:
     """Return `value` as an int, or raise if it is not a whole number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name}={value!r} must be an integer, not {type(value).__name__}.")
+        raise TypeError(f"{name}={spelled(value)} must be an integer, not {type(value).__name__}.")
     number = int(value)
     if number < low or (high is not None and number > high):
         limits = f"between {low} and {high}" if high is not None else f"at least {low}"
@@ -35,7 +58,7 @@ def check_integer(name: str, value: object, low: int, high: int | None = None, w
 def check_real(name: str, value: object, low: float, *, strict: bool = False) -> float:
     """Return `value` as a float, or raise if it is not a finite number above `low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
+        raise TypeError(f"{name}={spelled(value)} must be a number, not {type(value).__name__}.")
     if not np.isfinite(float(value)) or value < low or (strict and value == low):
         limit = "" if low == -np.inf else f" and {'above' if strict else 'at least'} {low:g}"
         raise ValueError(f"{name}={value!r} must be finite{limit}.")
@@ -45,7 +68,7 @@ def check_real(name: str, value: object, low: float, *, strict: bool = False) ->
 def check_rng(rng: Any) -> np.random.Generator:
     """Return `rng` if it is a NumPy generator, or raise."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng={rng!r} must be a numpy Generator; make one with numpy.random.default_rng(seed).")
+        raise TypeError(f"rng={spelled(rng)} must be a numpy Generator; make one with numpy.random.default_rng(seed).")
     return rng
 
 
@@ -66,7 +89,7 @@ def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str
     if isinstance(k, numbers.Integral):
         return [check_integer(name, k, 1, n, why)] * n_components
     if isinstance(k, str) or not isinstance(k, Iterable):
-        raise TypeError(f"{name}={k!r} must be an integer, or one integer per component.")
+        raise TypeError(f"{name}={spelled(k)} must be an integer, or one integer per component.")
     each = list(k)
     if len(each) != n_components:
         raise ValueError(
@@ -82,9 +105,31 @@ def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
     )
 
 
+def check_listener(name: str, function: object) -> None:
+    """Raise unless `function` is None or can be called."""
+    if function is not None and not callable(function):
+        raise TypeError(f"{name}={spelled(function)} must be a function, or None.")
+
+
+def check_length(name: str, values: object, length: int, of: str) -> None:
+    """Raise unless `values` has one entry for each of what is named."""
+    if not isinstance(values, Sized):
+        raise TypeError(f"{name}={spelled(values)} must be a sequence with one entry for each of the {length} {of}.")
+    if len(values) != length:
+        raise ValueError(f"{name} has {len(values)} entries for {length} {of}; give one for each.")
+
+
+def rectangular(name: str, x: Any) -> np.ndarray[Any, Any]:
+    """Return `x` as an array, or raise if it is a list of lists of different lengths."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"{name} has rows of different lengths; give a matrix, or a vector of numbers.") from error
+
+
 def real_array(name: str, x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return `x` as float64, or raise if it does not hold real numbers."""
-    array = np.asarray(x)
+    array = rectangular(name, x)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {array.dtype}; real numbers are needed. Convert it with astype(float).")
     return array.astype(np.float64)

@@ -54,6 +54,14 @@ class Choice(NamedTuple):
                 chosen[self.largest(one, k), column] = True
         return chosen
 
+    def restricted(self, x: Array) -> Array:
+        """Return x without its entries at features that may not be chosen: rounding leaves some of these."""
+        if len(self.features) == len(x):
+            return x
+        out = np.zeros_like(x)
+        out[self.features] = x[self.features]
+        return out
+
     def completed(self, preferred: Array, x: Array, values: Array, k: int) -> Array:
         """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest values."""
         if self.groups is None and len(preferred) == k:

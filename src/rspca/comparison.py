@@ -10,7 +10,7 @@ import numpy as np
 
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.certify import assumed, certify_operator
-from rspca.checks import TooLarge, as_generator, check_choice, check_real, check_sparsity
+from rspca.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
 from rspca.components import Component, OnStep, Step
 from rspca.decomposition import check_memory
 from rspca.methods import METHODS
@@ -95,8 +95,9 @@ def compare(
     >>> [(r.method, r.normalization, round(r.share, 3)) for r in rows if r.method != "pca"][0]
     ('rspca', 'svd', 0.807)
     """
-    if isinstance(methods, str):
-        raise TypeError(f"methods={methods!r} must be a list of names, for example ['rspca', {methods!r}].")
+    if isinstance(methods, str) or not isinstance(methods, Iterable | None):
+        raise TypeError(f"methods={methods!r} must be a list of names, for example ['rspca', 'maxcomp'].")
+    check_listener("on_step", on_step)
     names = list(METHODS) if methods is None else list(methods)
     for name in names:
         check_choice("method", name, METHODS)

@@ -68,6 +68,7 @@ def rspca_component(
         directions = data.directions()
         leading = directions[0]
         relaxed = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, tell=tell)
+    relaxed = relaxed._replace(x=choice.restricted(relaxed.x))
     if options.rounding == "bernoulli":
         candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:

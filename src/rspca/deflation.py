@@ -27,7 +27,9 @@ def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array])
         basis = scipy.linalg.orth(np.column_stack(earlier))
         for _ in range(2):
             q = q - basis @ (basis.T @ q)
-    return Deflated(op, q / np.linalg.norm(q))
+    q = q / np.linalg.norm(q)
+    used = np.flatnonzero(q)
+    return Deflated(op, q, op.scores(used, q[used]))
 
 
 def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:

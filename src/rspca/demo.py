@@ -11,6 +11,7 @@ from rspca.comparison import compare
 from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
 from rspca.estimator import SparsePCA
 from rspca.operators import GramOperator
+from rspca.plotting import plot_shares
 
 
 class Example(NamedTuple):
@@ -48,13 +49,12 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
         for number in range(model.n_components_):
             features = model.top_features(number, names=one.names)
             echo(f"  {number + 1}: " + ", ".join(f"{f.loading:+.2f} {f.name}" for f in features))
-    try:
-        from rspca.plotting import plot_shares
-    except ImportError:
-        echo("\nNo figure: that needs matplotlib. Install it with: pip install 'rspca[plot]'")
-        return
     last = shown[-1]
-    axes = plot_shares(last.X, range(1, 31), title=last.title, scale=last.scale, random_state=seed)
+    try:
+        axes = plot_shares(last.X, range(1, 31), title=last.title, scale=last.scale, random_state=seed)
+    except ImportError as reason:
+        echo(f"\nNo figure. {reason}")
+        return
     with written_atomically(out / "shares.png") as file:
         axes.figure.savefig(file, format="png", dpi=120, bbox_inches="tight")
     echo(f"\nFigure: {out / 'shares.png'}")

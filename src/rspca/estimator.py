@@ -16,10 +16,10 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_integer, real_array
+from rspca.checks import check_integer, in_one_line, real_array
 from rspca.components import Component, OnComponent, OnStep
 from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_finite, is_beyond_arrays
+from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
 from rspca.studies import Matched, are_snps, match_snps, matched_scores
 from rspca.tables import Table
 
@@ -357,10 +357,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return op
         if reset:
             self._describe_features(None)
-        return validate_data(
-            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
-            ensure_min_samples=2 if reset and self.center else 1,
-        )  # fmt: skip
+        try:
+            return validate_data(
+                self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
+                ensure_min_samples=2 if reset and check_center(self.center) else 1,
+            )  # fmt: skip
+        except (ValueError, TypeError) as error:  # messages of scikit-learn run over several lines
+            raise in_one_line(error) from error
 
     def _report_linkage(self, X: Any) -> None:
         """Say so where a component of SNPs shows linkage more than structure, and nothing was done about it."""

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 UNKNOWN = 1 << 62
+LITTLE = 1 << 25
+"""Bytes that are taken without asking: to ask takes longer than small work does."""
 _CGROUPS = (
     ("sys/fs/cgroup{}/memory.max", "sys/fs/cgroup{}/memory.current", "sys/fs/cgroup{}/memory.stat"),
     (
@@ -23,6 +25,8 @@ class NotEnoughMemory(MemoryError):
 
 def check_room(needed: float, what: str, remedy: str) -> None:
     """Raise unless so many bytes are free; say what takes them, and what to do."""
+    if needed <= LITTLE:
+        return
     free = free_memory()
     if needed > free:
         sizes = f"{readable(needed)}, and {readable(free)} is free"

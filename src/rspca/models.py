@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
+from rspca.checks import check_integer, reason, shown
 from rspca.estimator import SparsePCA
+from rspca.formats.archives import checked_sparse, npz_arrays
 
 FORMAT = 1
 _META = "model.json"
 _FEATURES = "features."
-_DAMAGE = (
-    KeyError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError,
-    RuntimeError,  # what zipfile says of a flipped bit that stands for encryption or an unknown compression
-)  # fmt: skip
 _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
 
@@ -67,23 +64,28 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
     """
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            meta = json.loads(bytes(stored[_META]))
-            arrays = {name: stored[name] for name in stored.files if name != _META}
+        arrays = npz_arrays(path)
+        with zipfile.ZipFile(path) as archive:
+            meta = json.loads(archive.read(_META))
         if meta["format"] != FORMAT:
-            raise ValueError(f"{path} has model format {meta['format']}; this version of rspca reads {FORMAT}.")
+            raise OtherFormat(f"{path} has model format {shown(meta['format'])}; this version of rspca reads {FORMAT}.")
         return _restored(meta, arrays)
-    except _DAMAGE as error:
-        if isinstance(error, FileNotFoundError | PermissionError) or "model format" in str(error):
-            raise
-        raise ValueError(f"{path} is not a model that SparsePCA.save wrote, or it is damaged: {error}") from error
+    except (FileNotFoundError, PermissionError, MemoryError, OtherFormat):
+        raise
+    except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
+        what = "not a model that SparsePCA.save wrote, or it is damaged"
+        raise ValueError(f"{path} is {what}: {reason(error)}") from error
+
+
+class OtherFormat(ValueError):
+    """A model of another version of rspca."""
 
 
 def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     known = SparsePCA().get_params()
     model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
     for name in _INTEGERS:
-        setattr(model, name, int(meta["integers"][name]))
+        setattr(model, name, check_integer(name, meta["integers"][name], 0))
     for name in (*_ARRAYS, *(["linked_share_"] if "linked_share_" in arrays else [])):
         length = model.n_features_in_ if name in ("mean_", "scale_") else model.n_components_
         array = arrays[name]
@@ -95,6 +97,12 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     model.components_ = _unpacked("components", arrays).toarray()
     if model.components_.shape != (model.n_components_, model.n_features_in_):
         raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
+    if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
+        raise ValueError("components are not of unit length")
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = model.components_ / model.scale_
+        if not np.isfinite(weights).all() or not np.isfinite(weights @ model.mean_).all():
+            raise ValueError("scale_ or mean_ is out of all proportion: scores would not be finite")
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     if "inclusion.data" in arrays:
         model.inclusion_probability_ = _unpacked("inclusion", arrays)
@@ -125,8 +133,7 @@ def _packed(name: str, matrix: Any) -> dict[str, Any]:
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
     parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
     matrix = scipy.sparse.csr_array(parts, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
-    matrix.check_format(full_check=True)
-    return matrix
+    return checked_sparse(matrix)
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rspca.certificates.certify import assumed, certify_operator
 from rspca.certificates.stages import Known
-from rspca.checks import as_generator, check_choice, check_real, check_sparsity
+from rspca.checks import as_generator, check_choice, check_integer, check_listener, check_real
 from rspca.choice import Choice
 from rspca.components import OnStep, Step
 from rspca.decomposition import Options, check_memory, on_support, rspca_component
@@ -86,8 +86,13 @@ def path(
     """
     check_choice("certify", certify, (True, False))
     check_real("seconds", seconds, 0.0, strict=True)
+    check_listener("on_step", on_step)
+    try:
+        each = list(ks)
+    except TypeError:
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
     given = as_operator(X)
-    wanted = sorted({check_sparsity(k, 1, given.shape[1])[0] for k in ks})
+    wanted = sorted({check_integer("k", k, 1, given.shape[1], f" (X has {given.shape[1]} features)") for k in each})
     if not wanted:
         raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
     rng = as_generator(random_state)

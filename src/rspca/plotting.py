@@ -1,47 +1,129 @@
-"""Figures, with matplotlib (extra "plot"): each function draws one and returns its Axes."""
+"""Figures, with matplotlib (extra "plot"): loadings, scores, the path over k and comparisons of methods.
+
+Each ``plot_`` function draws one figure and returns its Axes. The classes follow the Display convention of
+scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws again, and ``ax_``, ``figure_`` and the
+artists can be changed afterwards. Colors can be told apart by the color-blind, and markers differ too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
-
 from rspca.comparison import Comparison, compare
+from rspca.displays import (
+    COLORS,
+    SHARE,
+    ComparisonDisplay,
+    LoadingsDisplay,
+    PathDisplay,
+    ScoresDisplay,
+    check_axes,
+    new_axes,
+)
+from rspca.paths import Path
 
-_STYLES = {"rspca": ("C0", "o"), "maxcomp": ("C1", "s")}
+__all__ = [
+    "ComparisonDisplay", "LoadingsDisplay", "PathDisplay", "ScoresDisplay", "plot_comparison", "plot_loadings",
+    "plot_path", "plot_scores", "plot_shares",
+]  # fmt: skip
+
+_STYLES = {"rspca": (COLORS[0], "o"), "maxcomp": (COLORS[1], "s")}
+
+
+def plot_loadings(model: Any, component: int = 0, n: int | None = 20, names: Any = None, ax: Any = None) -> Any:
+    """Draw the n largest loadings of one component as bars; return the Axes. See :class:`LoadingsDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> model = rspca.SparsePCA(k=4, scale=True, random_state=0).fit(load_wine(as_frame=True).data)
+    >>> rspca.plotting.plot_loadings(model).get_title()
+    'component 1'
+    """
+    return LoadingsDisplay.from_estimator(model, component=component, n=n, names=names, ax=ax).ax_
+
+
+def plot_scores(
+    scores: Any, X: Any = None, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None
+) -> Any:
+    """Draw scores, or those of X under a fitted model, in two dimensions; return the Axes. See :class:`ScoresDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = rspca.SparsePCA(2, k=4, scale=True, random_state=0).fit(X)
+    >>> axes = rspca.plotting.plot_scores(model, X, labels=y)
+    >>> axes = rspca.plotting.plot_scores(model.transform(X), labels=y)  # the same
+    """
+    if hasattr(scores, "transform") and X is None:
+        raise ValueError("A model has no scores of its own; give the data too: plot_scores(model, X).")
+    found = scores if X is None else scores.transform(X)
+    return ScoresDisplay.from_scores(found, labels=labels, components=components, ax=ax).ax_
+
+
+def plot_path(path: Path, ax: Any = None) -> Any:
+    """Draw share against k with the proven bound and the suggested k; return the Axes. See :class:`PathDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> rspca.plotting.plot_path(rspca.path(pitprops, [1, 3, 5, 8, 13])).get_xlabel()
+    'features k'
+    """
+    return PathDisplay.from_path(path, ax=ax).ax_
+
+
+def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
+    """Draw the shares of a comparison as bars; return the Axes. See :class:`ComparisonDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> axes = rspca.plotting.plot_comparison(rspca.compare(pitprops, 5, methods=["rspca", "maxcomp"]))
+    >>> axes.get_xlabel()
+    '5 non-zeros'
+    """
+    if not isinstance(comparison, Comparison):
+        raise TypeError(f"comparison is a {type(comparison).__name__}; what rspca.compare returned is needed.")
+    return ComparisonDisplay.from_comparison(comparison, ax=ax).ax_
 
 
 def plot_shares(
     X: Any, ks: Sequence[int], *, methods: Sequence[str] = ("rspca", "maxcomp"), title: str = "", ax: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """Draw share against the number of non-zeros, one curve per method and normalization; return the Axes."""
-    ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
+    """Draw share against the number of non-zeros, one curve per method and normalization; return the Axes.
+
+    `options` are those of :func:`rspca.compare`, which is called for every k, without its proven bound.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> axes = rspca.plotting.plot_shares(rspca.GramOperator(rspca.datasets.load_pitprops()), [2, 5, 9])
+    >>> len(axes.get_lines())
+    4
+    """
+    check_axes(ax)
+    try:
+        ks = list(ks)
+    except TypeError:
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
     curves: dict[tuple[str, str], list[float]] = {}
     for k in ks:
-        for row in compare(X, k, methods=methods, **options):
+        for row in compare(X, k, methods=methods, **({"certify_seconds": None} | options)):
             curves.setdefault((row.method, row.normalization), []).append(row.share)
+    ax = new_axes(ax)
     for (method, normalization), shares in sorted(curves.items(), reverse=True):
-        color, marker = _STYLES.get(method, ("C2", "^"))
+        color, marker = _STYLES.get(method, (COLORS[2], "^"))
         dashes = "-" if normalization == "svd" else ":"
         ax.plot(ks, shares, dashes, color=color, marker=marker, ms=4, label=f"{method}, {normalization}")
-    ax.set(xlabel="non-zeros k", ylabel="share of ||X||$_2^2$", title=title)
+    ax.set(xlabel="non-zeros k", ylabel=SHARE, title=title)
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
-    return ax
-
-
-def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
-    """Draw the shares of a comparison as bars, naive beside refitted, best method first; return the Axes."""
-    ax = plt.subplots(figsize=(6.4, 4.2))[1] if ax is None else ax
-    methods = list(dict.fromkeys(row.method for row in comparison if row.method != "pca"))
-    for offset, loadings, color in ((-0.2, "naive", "C1"), (0.2, "svd", "C0")):
-        share = {row.method: row.share for row in comparison if row.normalization == loadings}
-        ax.bar([i + offset for i in range(len(methods))], [share[m] for m in methods], 0.4, color=color, label=loadings)
-    ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
-    counts = sorted({row.nonzeros for row in comparison if row.method != "pca"})
-    ax.set(xlabel=f"{' or '.join(map(str, counts))} non-zeros", ylabel="share of ||X||$_2^2$")
-    ax.grid(axis="y", alpha=0.3)
     ax.legend(frameon=False)
     return ax

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.checks import check_integer, check_real, check_rng, check_vector
+from rspca.checks import check_integer, check_real, check_rng, check_vector, real_array
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.vectors import inclusion_probabilities, scaled_to_sum, top_k
 
@@ -24,7 +24,8 @@ def round_vector(x: Array, s: float, rng: np.random.Generator) -> Array:
     >>> rspca.round_vector(np.array([0.8, 0.6, 0.0]), 3, np.random.default_rng(0))
     array([0.8, 0.6, 0. ])
     """
-    x = check_vector("x", x, np.size(x))
+    x = real_array("x", x)
+    check_vector("x", x, x.size)
     p = inclusion_probabilities(x, check_real("s", s, 0.0, strict=True))
     kept = check_rng(rng).random(len(x)) < p
     return np.divide(x, p, out=np.zeros_like(x), where=kept)
@@ -66,6 +67,7 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     p = scaled_to_sum(inclusion_probabilities(x, s), k)
     found = {largest.tobytes(): largest}
     used = np.flatnonzero(p)
+    used = used[np.argsort(-p[used], kind="stable")]  # so that the order of the features does not matter
     p = p[used]
     certain = p >= 1.0
     pool, wanted = np.flatnonzero(~certain), k - np.count_nonzero(certain)
@@ -78,7 +80,7 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
             marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
             drawn = certain.copy()
             drawn[pool[order[marks[1:] > marks[:-1]]]] = True
-            support = used[drawn]
+            support = np.sort(used[drawn])
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

@@ -103,7 +103,7 @@ def spca(
     """
     _check_slots(adata, layer, key_added, copy)
     _check_options(options)
-    dtype = np.dtype(dtype)
+    dtype, memory = _float_type(dtype), memory_size(max_memory)
     if isinstance(mask_var, _Default):
         mask_var = "highly_variable" if "highly_variable" in adata.var else None
     genes = chosen_variables(adata.var, mask_var, "mask_var")
@@ -121,7 +121,7 @@ def spca(
             "choose another layer.", UserWarning, stacklevel=2,
         )  # fmt: skip
     if adata.isbacked and layer is None:
-        op = as_operator(held(X, genes, memory_size(max_memory), str(adata.filename)))
+        op = as_operator(held(X, genes, memory, str(adata.filename)))
     else:
         op = as_operator(X if genes is None else X[:, genes])
     model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options).fit(op)
@@ -190,6 +190,16 @@ def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> N
         raise ValueError(f"adata has no layer {layer!r}; its layers are {layers}.")
     if layer is None and adata.X is None:
         raise ValueError(f"adata has no X; give layer=, one of {layers}.")
+
+
+def _float_type(dtype: Any) -> np.dtype[Any]:
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found.kind != "f":
+        raise TypeError(f"dtype={dtype!r} must be a floating-point type, for example 'float32'.")
+    return found
 
 
 def _check_options(options: dict[str, Any]) -> None:

@@ -53,8 +53,12 @@ class Sketch:
         self._rows = np.empty((MOST_ROWS, n))
         self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other
         self._filled = 0
-        part = op.restrict(top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED)))
-        V = np.random.default_rng(part.shape[1]).standard_normal((part.shape[1], FIRST_ROWS))
+        sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
+        part = op.restrict(sampled)
+        V = np.empty((len(sampled), FIRST_ROWS))
+        # numbers go to features by their variance, not by their place: so the order of the features does not matter
+        by_variance = np.argsort(-op.sq_norms[sampled], kind="stable")
+        V[by_variance] = np.random.default_rng(len(sampled)).standard_normal(V.shape)
         for _ in range(POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
         self._learn(part.matmat(V))

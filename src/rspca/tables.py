@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_real
+from rspca.checks import check_real, in_one_line
 from rspca.components import OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
@@ -187,7 +187,8 @@ def read_bed(
     if not any(len(one) for one in rows):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
-    check_distinct(described["snp"], "SNP id", "give each its own name, for example with plink2 --set-all-var-ids")
+    where = ", ".join(map(str, paths[:3]))
+    check_distinct(where, described["snp"], "SNP id", "name each apart, for example with plink2 --set-all-var-ids")
     chosen = chosen_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
@@ -210,11 +211,14 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         found = reader(paths[0], **options)
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
-        op = as_operator(found.X)
+        try:
+            op = as_operator(found.X)
+        except (ValueError, TypeError) as error:
+            raise in_one_line(error, paths[0]) from error
         m, n = op.shape
         columns = np.array(found.columns if found.columns is not None else [f"feature{j}" for j in range(n)])
         rows = np.array(found.rows if found.rows is not None else [f"sample{i}" for i in range(m)])
-        check_distinct(columns, "feature name", "give each its own")
+        check_distinct(paths[0], columns, "feature name", "give each its own")
         key = "sample"
         while key in found.samples:
             key += "_name"

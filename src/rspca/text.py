@@ -16,7 +16,7 @@ import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from rspca.checks import check_choice, check_integer
+from rspca.checks import check_choice, check_integer, rectangular
 from rspca.formats.files import lines, read_bytes
 
 __all__ = ["Terms", "term_counts", "term_matrix", "tf_idf"]
@@ -167,7 +167,12 @@ def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = N
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    X = scipy.sparse.csr_array(counts, dtype=np.float64, copy=True)
+    table = counts if scipy.sparse.issparse(counts) else rectangular("counts", counts)
+    if table.ndim != 2 or table.dtype.kind not in "biuf":
+        raise ValueError(
+            f"counts has {table.ndim} dimension(s) of {table.dtype}; a matrix of documents by terms is needed, numbers."
+        )
+    X = scipy.sparse.csr_array(table, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
     if not (np.isfinite(X.data).all() and (X.data > 0).all()):

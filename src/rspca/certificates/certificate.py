@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.atomic import written_atomically
+from rspca.checks import reason, shown
 
 Array = NDArray[Any]
 
@@ -122,17 +125,13 @@ class Certificate:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Certificate:
         """Return the certificate that `as_json` described."""
-        content = dict(content)
-        if content.pop("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("its format is unknown")
-        content["support"] = np.array(content["support"], dtype=np.intp)
-        content["loadings"] = np.array(content["loadings"], dtype=np.float64)
-        content["bounds"] = tuple(Bound(str(name), float(value), float(s)) for name, value, s in content["bounds"])
-        content["assumptions"] = tuple(content["assumptions"])
-        read = cls(**content)
-        ordered = 0.0 < read.lower <= read.upper < np.inf
-        if len(read.support) != len(read.loadings) or not ordered or not read.bounds:
-            raise ValueError("its numbers contradict each other")
+        known = {field.name: str(field.type) for field in fields(cls)}
+        if set(content) - {"format"} - set(known):
+            raise ValueError("it has entries that a certificate has not")
+        read = cls(**{name: _value(name, kind, content[name]) for name, kind in known.items() if name in content})
+        _check_consistent(read)
         return read
 
     def save(self, path: Any) -> None:
@@ -146,5 +145,70 @@ class Certificate:
         content = Path(path).read_bytes()
         try:
             return cls.from_json(json.loads(content))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} is not a certificate that rspca wrote, or it is damaged: {error!r}.") from error
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise ValueError(f"{path} is not a certificate that rspca wrote, or damaged: {reason(error)}.") from error
+
+
+def _value(name: str, kind: str, value: Any) -> Any:
+    """Return an entry of a stored certificate as its field has it, or raise if it is of another kind."""
+    convert = _CONVERSIONS[name if name in _CONVERSIONS else kind]
+    try:
+        return convert(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{name} is not what it should be") from error
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
+def _finite(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(float(value)):
+        raise ValueError
+    return float(value)
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _scale(value: Any) -> bool | str:
+    return "patterson" if value == "patterson" else _truth(value)
+
+
+def _bounds(value: Any) -> tuple[Bound, ...]:
+    """Return the bounds that were tried; one that proved nothing is infinite."""
+    return tuple(
+        Bound(_word(name), math.inf if bound == math.inf else _finite(bound), _finite(seconds))
+        for name, bound, seconds in value
+    )
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "int": _whole, "float": _finite, "str": _word, "bool": _truth, "scale": _scale, "bounds": _bounds,
+    "support": lambda value: np.array([_whole(one) for one in value], dtype=np.intp),
+    "loadings": lambda value: np.array([_finite(one) for one in value], dtype=np.float64),
+    "assumptions": lambda value: tuple(_word(one) for one in value),
+}  # fmt: skip
+"""How entries are read: by the name of a field, else by its type."""
+
+
+def _check_consistent(read: Certificate) -> None:
+    """Raise if the numbers of a certificate contradict each other."""
+    S, v = read.support, read.loadings
+    features = 1 <= len(S) <= read.k <= read.n_features and (np.diff(S) > 0).all() and S[-1] < read.n_features
+    unit = len(v) == len(S) and abs(float(np.linalg.norm(v)) - 1.0) <= 1e-6
+    if not (features and unit and 0.0 < read.lower <= read.upper and read.bounds and math.isfinite(read.gap)):
+        raise ValueError("its numbers contradict each other")
+    if read.status not in ("optimal", "gap"):
+        raise ValueError(f"its status {shown(read.status)!r} is unknown")

@@ -16,7 +16,7 @@ from rspca.certificates.certificate import Certificate
 from rspca.certificates.compiled import ENGINE
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
-from rspca.checks import as_generator, check_choice, check_real, check_sparsity, check_vector
+from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
 from rspca.components import Component, OnStep, Step
 from rspca.decomposition import Options, check_memory, rspca_component
 from rspca.deflation import DEFLATIONS
@@ -76,6 +76,7 @@ def certify(
     """
     deadline = time.perf_counter() + check_real("seconds", seconds, 0.0, strict=True)
     check_real("tol", tol, 0.0, strict=True)
+    check_listener("on_step", on_step)
     given = as_operator(X)
     k = check_sparsity(k, 1, given.shape[1])[0]
     check_memory(given, k)
@@ -136,7 +137,8 @@ def certify_operator(
         k=k, lower=lower, upper=upper, status="optimal" if optimal else "gap",
         stopped_by="proof" if optimal else stopped_by, support=support, loadings=values,
         bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
-        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1], center=center, scale=scale, tol=tol,
+        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1],
+        center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
     )  # fmt: skip
     return found.in_units(unit**2)
 

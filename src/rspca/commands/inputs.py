@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rspca.commands.shared import MOST_DIGITS
+
 if TYPE_CHECKING:
     from rspca.commands.watching import Watched
     from rspca.components import OnStep
@@ -146,7 +148,7 @@ def groups_of(text: str | None, table: Table) -> Any:
     """Return groups of features: a window in base pairs, a column of the features, or a file of labels."""
     if text is None or text in table.features:
         return None if text is None else table.features[text]
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
     if not Path(text).is_file():
         known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
@@ -172,7 +174,12 @@ def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, d
 
 def _labels(path: Path, names: list[str]) -> list[str]:
     """Return a label for each sample: one a line in their order, or the last word of the line that names it."""
-    rows = [_words(line) for line in _lines(path)]
+    try:
+        rows = [_words(line) for line in _lines(path)]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path} cannot be split into cells: {error}. Look for a quote or a line end inside."
+        ) from error
     if all(len(row) == 1 for row in rows):
         if len(rows) != len(names):
             raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.checks import reason
 from rspca.commands.spreadsheets import read_csv, write_csv
 from rspca.estimator import SparsePCA
 from rspca.tables import Table
@@ -56,7 +57,9 @@ def read_scores(path: Path, n_components: int) -> tuple[NDArray[Any], list[str],
     try:
         scores = np.array([[float(cell) for cell in row[known:]] for row in rows])
     except ValueError as error:
-        raise ValueError(f"{path} holds scores that are no numbers: {error}; give --data instead.") from error
+        raise ValueError(f"{path} holds scores that are no numbers: {reason(error)}; give --data instead.") from error
+    if not len(rows) or not np.isfinite(scores).all():
+        raise ValueError(f"{path} holds no scores, or some that are not finite; give --data instead.")
     samples = {name: [row[j] for row in rows] for j, name in enumerate(head[:known])}
     names = samples.get("iid") or samples[head[0]]
     return scores, names, {} if head[:known] == ["sample"] else samples

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
-import zlib
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,16 +15,20 @@ import numpy as np
 import rspca
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
+from rspca.checks import reason, shown
 from rspca.commands.interrupts import answered_soon
 from rspca.commands.shared import Interrupted, plain
 from rspca.components import Component
+from rspca.formats.archives import npz_arrays
 from rspca.tables import Table
 
 NAME = "partial.npz"
 _META = "partial.json"
 _FORMAT = 1
-_NUMBERS = ("variance", "n_features", "n_iter", "converged", "passes", "relaxed_variance", "swap_optimal")
-_DAMAGE = (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+_NUMBERS: dict[str, Any] = {
+    "variance": float, "n_features": int, "n_iter": int, "converged": bool, "passes": float,
+    "relaxed_variance": float | None, "swap_optimal": bool | None,
+}  # fmt: skip
 
 
 class Partial:
@@ -41,18 +44,19 @@ class Partial:
         if not self.path.exists():
             return []
         try:
-            with np.load(self.path, allow_pickle=False) as stored:
-                meta = json.loads(bytes(stored[_META]))
-                if meta["format"] != _FORMAT:
-                    raise ValueError(f"its format is {meta['format']}")
-                self._check_same("data", meta["data"], self.data)
-                self._check_same("settings", meta["settings"], self.settings)
-                self.components = [_component(one, stored, number) for number, one in enumerate(meta["components"])]
-        except OtherWork:
+            stored = npz_arrays(self.path)
+            meta = json.loads(bytes(stored[_META]))
+            if meta["format"] != _FORMAT:
+                raise ValueError(f"its format is {shown(meta['format'])}")
+            self._check_same("data", meta["data"], self.data)
+            self._check_same("settings", meta["settings"], self.settings)
+            n = self.data["shape"][1]
+            self.components = [_component(one, stored, number, n) for number, one in enumerate(meta["components"])]
+        except (OtherWork, MemoryError, PermissionError):
             raise
-        except _DAMAGE as error:
+        except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
             raise ValueError(
-                f"{self.path} cannot be continued, it is damaged: {error}. Begin again without --resume."
+                f"{self.path} cannot be continued, it is damaged: {reason(error)}. Begin again without --resume."
             ) from error
         return list(self.components)
 
@@ -135,18 +139,39 @@ def _numbers(component: Component) -> dict[str, Any]:
     return numbers | {"certificate": None if certificate is None else certificate.as_json()}
 
 
-def _component(numbers: dict[str, Any], stored: Any, number: int) -> Component:
+def _component(numbers: dict[str, Any], stored: dict[str, Any], number: int, n: int) -> Component:
+    """Return a component that was kept, or raise if it cannot be one of n features."""
+    for name, kind in _NUMBERS.items():
+        value = numbers[name]
+        if not isinstance(value, kind) or (isinstance(value, float) and not 0.0 <= value < math.inf):
+            raise ValueError(f"{name} is {shown(value)}")
+    if numbers["n_features"] != n:
+        raise ValueError(f"a component of {shown(numbers['n_features'])} features where the data have {n}")
     certificate, inclusion = numbers["certificate"], None
     if f"{number}.inclusion" in stored:
-        inclusion = np.zeros(numbers["n_features"], dtype=stored[f"{number}.inclusion"].dtype)
+        inclusion = np.zeros(n)
         inclusion[stored[f"{number}.included"]] = stored[f"{number}.inclusion"]
-    return Component(
+    component = Component(
         support=stored[f"{number}.support"],
         loadings=stored[f"{number}.loadings"],
         inclusion_probability=inclusion,
         certificate=None if certificate is None else Certificate.from_json(certificate),
         **{name: numbers[name] for name in _NUMBERS},
     )
+    if not _is_whole(component):
+        raise ValueError(f"the numbers of component {number + 1} contradict each other")
+    return component
+
+
+def _is_whole(component: Component) -> bool:
+    """Tell whether support, loadings and probabilities fit each other and the number of features."""
+    S, v, p, n = component.support, component.loadings, component.inclusion_probability, component.n_features
+    if S.ndim != 1 or S.dtype.kind != "i" or not len(S):
+        return False
+    chosen = (np.diff(S) > 0).all() and S[0] >= 0 and S[-1] < n
+    unit = v.shape == S.shape and v.dtype.kind == "f" and abs(float(np.linalg.norm(v)) - 1.0) <= 1e-6
+    chances = p is None or (p.shape == (n,) and p.dtype.kind == "f" and ((p >= 0.0) & (p <= 1.0)).all())
+    return bool(chosen and unit and chances)
 
 
 def _plain_number(value: Any) -> Any:

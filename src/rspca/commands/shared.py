@@ -102,11 +102,17 @@ def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
+MOST_DIGITS = 19
+"""Digits from which a number is beyond anything that can be counted here."""
+
+
 def whole_numbers(option: str, text: str) -> list[int]:
     """Return the numbers in "5,10,20"."""
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise ValueError(f"{option} {text} is not a list of whole numbers above 0; give for example {option} 5,10,20.")
+    if not all(word.isascii() and word.isdigit() and len(word) < MOST_DIGITS and int(word) > 0 for word in words):
+        raise ValueError(
+            f"{option} {text[:80]} is not a list of whole numbers above 0; give for example {option} 5,10,20."
+        )
     return [int(word) for word in words]
 
 

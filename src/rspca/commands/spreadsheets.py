@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rspca.atomic import written_atomically
+from rspca.checks import reason
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")  # noqa: RUF001  # wide signs count too
 _QUOTED = frozenset(',;"\t\r\n')
@@ -33,8 +34,11 @@ def write_csv(path: Path | None, head: Iterable[str], rows: Iterable[Iterable[An
 
 def read_csv(path: str | os.PathLike[str]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table that `write_csv` wrote, its texts as they were before."""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = [[cell[1:] if cell.startswith("'") else cell for cell in row] for row in csv.reader(file)]
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = [[cell[1:] if cell.startswith("'") else cell for cell in row] for row in csv.reader(file)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is not a table that rspca wrote: {reason(error)}.") from error
     if not rows or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError(f"{path} is not a table that rspca wrote: its lines differ in length, or it is empty.")
     return rows[0], rows[1:]

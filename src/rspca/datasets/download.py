@@ -13,10 +13,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rspca.atomic import scratch_folder, unwritten
+from rspca.checks import reason, shown
 from rspca.datasets.registry import DataFile, Remote
-from rspca.formats.files import GZIP_MAGIC, blocks, read_bytes
+from rspca.formats.files import GZIP_MAGIC, blocks
 
 RETRIES = 2
+MOST_BYTES = 4 * 10**9
+"""What a download may unpack to, far more than any of our data sets."""
 TIMEOUT = 30.0  # seconds without a byte
 _HEADERS = {"User-Agent": "rspca"}
 
@@ -67,13 +70,21 @@ def _mismatch(path: Path, sha256: str | None) -> str | None:
     """Return in words how the content differs from what is known of it, or None."""
     if sha256 is None:
         return None
-    digest = hashlib.sha256()
     try:
-        for block in blocks(path):
-            digest.update(block)
+        return _difference(_digest(path), sha256)
     except ValueError:
         return "it is damaged or cut off"
-    return _difference(digest.hexdigest(), sha256)
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of the uncompressed content, which is read piece by piece and never beyond MOST_BYTES."""
+    digest, size = hashlib.sha256(), 0
+    for block in blocks(path):
+        digest.update(block)
+        size += len(block)
+        if size > MOST_BYTES:
+            raise ValueError(f"{path} unpacks to more than {MOST_BYTES:,} bytes")
+    return digest.hexdigest()
 
 
 def _difference(found: str, expected: str) -> str | None:
@@ -101,7 +112,7 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
             for remote in file.remotes:
                 try:
                     raw = _retrieve(pooch, remote, scratch)
-                    return _install(_unpack(raw, remote), file, target, scratch, check)
+                    return _install(unpacked(raw, remote), file, target, scratch, check)
                 except (OSError, ValueError) as error:
                     if isinstance(error, OSError) and not _from_requests(error):
                         raise
@@ -135,7 +146,7 @@ def _retrieve(pooch: Any, remote: Remote, folder: Path) -> bytes:
     return Path(path).read_bytes()
 
 
-def _unpack(raw: bytes, remote: Remote) -> bytes:
+def unpacked(raw: bytes, remote: Remote) -> bytes:
     """Return the file that a public copy holds, its known edits undone."""
     if remote.member is not None:
         raw = _member(raw, remote.member)
@@ -147,11 +158,15 @@ def _unpack(raw: bytes, remote: Remote) -> bytes:
 def _member(archive: bytes, name: str) -> bytes:
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            for entry in tar:
+            passed = 0
+            for entry in tar:  # no member is ever written: links and names that lead elsewhere are read past
+                passed += entry.size
+                if passed > MOST_BYTES:
+                    raise ValueError(f"more than {MOST_BYTES:,} bytes up to {shown(entry.name)}")
                 if entry.isfile() and PurePosixPath(entry.name).name == name:
                     return tar.extractfile(entry).read()  # type: ignore[union-attr]  # a file has content
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise ValueError(f"a damaged archive: {error}") from error
+    except Exception as error:  # a damaged archive can fail anywhere inside of tarfile, gzip, bz2 and lzma
+        raise ValueError(f"a damaged archive: {reason(error)}") from error
     raise ValueError(f"an archive without {name}")
 
 
@@ -161,7 +176,7 @@ def _install(content: bytes, file: DataFile, target: Path, scratch: Path, check:
         target = target.with_name(f"{target.name}.gz")
     draft = scratch / target.name
     draft.write_bytes(content)
-    digest = hashlib.sha256(read_bytes(draft)).hexdigest()
+    digest = _digest(draft)
     if file.sha256 and (wrong := _difference(digest, file.sha256)):
         raise ValueError(wrong)
     if check:

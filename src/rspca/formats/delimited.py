@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from rspca.checks import check_choice
+from rspca.checks import check_choice, reason
 from rspca.formats.columns import arranged, check_labels, is_number, listed
 from rspca.formats.files import lines, opened
 from rspca.formats.named import Named
@@ -82,7 +82,9 @@ def read_delimited(
         for row in itertools.chain(first, rows):
             cells.add(row)
     except csv.Error as error:
-        raise ValueError(f"{path} cannot be split into cells: {error}. Look for a quote without its pair.") from error
+        raise ValueError(
+            f"{path} cannot be split into cells: {reason(error)}. Look for a quote without its pair."
+        ) from error
     return cells.named(transpose)
 
 

@@ -42,12 +42,16 @@ def read_documents(
 
     if not path.is_dir():
         _check_text(path, encoding)
-    counts, words, names = term_counts(
-        path, pattern=pattern, stop_words=stop_words, min_length=min_length, max_length=max_length,
-        min_documents=min_documents, empty=empty, encoding=encoding,
-    )  # fmt: skip
+    try:
+        counts, words, names = term_counts(
+            path, pattern=pattern, stop_words=stop_words, min_length=min_length, max_length=max_length,
+            min_documents=min_documents, empty=empty, encoding=encoding,
+        )  # fmt: skip
+        weights = tf_idf(counts, idf=idf, documents=names)
+    except ValueError as error:
+        raise (error if str(path) in str(error) else ValueError(f"{path}: {error}")) from None
     having = np.bincount(counts.indices, minlength=counts.shape[1])
-    return Named(tf_idf(counts, idf=idf, documents=names), words, names, {"documents": having}, _folders(path, names))
+    return Named(weights, words, names, {"documents": having}, _folders(path, names))
 
 
 def _folders(path: Path, names: tuple[str, ...]) -> dict[str, Array]:

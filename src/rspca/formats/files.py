@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from rspca.checks import reason
+
 PathLike = str | os.PathLike[str]
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -29,7 +31,7 @@ def opened(path: PathLike) -> Iterator[IO[bytes]]:
             with cast(IO[bytes], gzip.open(raw)) if packed else raw as file:
                 yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{path} is damaged or cut off ({error}); get it again.") from error
+            raise ValueError(f"{path} is damaged or cut off ({reason(error)}); get it again.") from error
 
 
 def is_gzipped(path: PathLike) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.checks import reason, shown
 from rspca.formats.columns import arranged, check_labels
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
@@ -30,21 +31,20 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
         Whether the file has features in rows.
     """
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(f"{path}: to read .parquet needs pyarrow: pip install 'rspca[parquet]'.") from error
     if is_gzipped(path):
         raise ValueError(f"{path} is gzipped; unpack it with gunzip.")
     try:
         table = parquet.read_table(path, use_threads=False)
-    except (ArrowException, OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(f"{path} is not a .parquet file, or it is damaged: {str(error).splitlines()[0]}") from error
+        names, index = [str(name) for name in table.column_names], _stored_index(table)
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file can fail anywhere inside of pyarrow, and in what pandas stored in it
+        raise ValueError(f"{path} is not a .parquet file, or it is damaged: {reason(error)}") from error
     wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
-    names = [str(name) for name in table.column_names]
     check_labels(path, wanted, names)
-    index = _stored_index(table)
     text = [name for name in names if name in wanted or name == index or not _is_numeric(table, name)]
     numeric = [name for name in names if name not in set(text)]
     if not table.num_rows:
@@ -84,11 +84,13 @@ def _matrix(path: Path, table: Any, names: list[str]) -> Any:
         column = table[name]
         if column.null_count:
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
-            raise ValueError(f"{path}, row {row + 1}, column {name}: the cell is empty. Impute or drop it first.")
+            raise ValueError(
+                f"{path}, row {row + 1}, column {shown(name)}: the cell is empty. Impute or drop it first."
+            )
         X[:, j] = np.array(column.to_pylist(), dtype=float) if types.is_decimal(kinds[j]) else column.to_numpy()
         finite = np.isfinite(X[:, j])
         if not finite.all():
             row = int(np.argmin(finite))
-            place = f"{path}, row {row + 1}, column {name}"
+            place = f"{path}, row {row + 1}, column {shown(name)}"
             raise ValueError(f"{place}: {X[row, j]} is not a finite number. Impute or drop it first.")
     return X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.checks import reason, shown
 from rspca.formats.files import PathLike, lines
 
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
@@ -67,9 +69,8 @@ def read_series_matrix(path: PathLike, *, encoding: str = "utf-8") -> SeriesMatr
     _check_samples(path, names, samples)
     expected = {count for line in samples.get("data_row_count", []) for count in line}
     if expected - {str(len(features))}:
-        raise ValueError(
-            f"{path} has {len(features)} rows where its header announces {', '.join(sorted(expected))}; get it again."
-        )
+        told = shown(", ".join(sorted(expected)))
+        raise ValueError(f"{path} has {len(features)} rows where its header announces {told}; get it again.")
     matrix = np.frombuffer(values, dtype=np.float64).reshape(len(features), len(names)).T
     return SeriesMatrix(np.ascontiguousarray(matrix), tuple(features), names, series, samples)
 
@@ -106,9 +107,9 @@ def _table(path: Path, rows: Iterator[tuple[int, str]]) -> tuple[tuple[str, ...]
             raise ValueError(f"{path}, line {number}: {len(fields)} values for {len(names)} samples; get it again.")
         features.append(_unquoted(feature))
         try:
-            values.extend(float(_MISSING.get(field, field)) for field in map(_unquoted, fields))
+            values.extend(_number(field) for field in map(_unquoted, fields))
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}, {features[-1]}: {error}.") from error
+            raise ValueError(f"{path}, line {number}, {shown(features[-1])}: {reason(error)}.") from error
     else:
         raise ValueError(f"{path} has no {_END}: it is cut off after {len(features)} rows; get it again.")
     for number, line in rows:
@@ -125,10 +126,18 @@ def _check_samples(path: Path, names: tuple[str, ...], samples: Table) -> None:
     for name, entries in samples.items():
         for entry in entries:
             if len(entry) != len(names):
-                raise ValueError(f"{path}: !Sample_{name} has {len(entry)} entries for {len(names)} samples.")
+                raise ValueError(f"{path}: !Sample_{shown(name)} has {len(entry)} entries for {len(names)} samples.")
     for accession in samples.get("geo_accession", []):
         if accession != names:
             raise ValueError(f"{path}: the samples of the header are not those of the table.")
+
+
+def _number(field: str) -> float:
+    """Return a value, NaN where it is missing; refuse what only Python takes for a number, and infinity."""
+    number = float(_MISSING.get(field, field))
+    if math.isinf(number) or "_" in field:
+        raise ValueError(f"{shown(field)!r} is not a finite number")
+    return number
 
 
 def _unquoted(field: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from rspca.checks import reason
+from rspca.formats.archives import checked_sparse
 from rspca.formats.named import Array, Named, plain
 from rspca.operators.blocks import BlockOperator, memory_size
 from rspca.operators.rows import SomeColumns, StoredRows
@@ -47,14 +50,15 @@ def read_h5ad(
     except OSError as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        raise ValueError(f"{path} is not a .h5ad file, or it is cut off: {error}") from error
+        raise ValueError(f"{path} is not a .h5ad file, or it is cut off: {reason(error)}") from error
     found = None
     try:
         found = _read(file, path, layer, mask, limit)
         return found
     finally:
         if found is None or not isinstance(found.X, BlockOperator):
-            file.close()
+            with suppress(Exception):  # a damaged file may fail even here
+                file.close()
 
 
 def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Named:
@@ -62,14 +66,15 @@ def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Na
         from anndata.io import read_elem, sparse_dataset
     except ImportError as error:
         raise ImportError(f"{path}: to read .h5ad needs anndata 0.11: pip install 'rspca[anndata]'.") from error
-    stored = _element(file, path, layer)
     try:
+        stored = _element(file, path, layer)
         obs, var = read_elem(file["obs"]), read_elem(file["var"])
         X = sparse_dataset(stored) if hasattr(stored, "keys") else stored
         shape, _ = tuple(X.shape), np.dtype(X.dtype)
+    except _Absent:
+        raise
     except Exception as error:  # a damaged file can fail anywhere inside of h5py and anndata
-        told = " ".join(str(error).split())[:200]
-        raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {told}") from error
+        raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {reason(error)}") from error
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
@@ -136,17 +141,21 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     return BlockOperator(rows if columns is None else SomeColumns(rows, columns), limit)
 
 
+class _Absent(ValueError):
+    """The file is whole and has not what was asked for."""
+
+
 def _element(file: Any, path: Path, layer: str | None) -> Any:
     missing = [name for name in ("obs", "var") if name not in file]
     if missing:
-        raise ValueError(f"{path} has no {' and no '.join(missing)}, so it is no AnnData file.")
+        raise _Absent(f"{path} has no {' and no '.join(missing)}, so it is no AnnData file.")
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
-            raise ValueError(f"{path} has no X; give layer=, one of {', '.join(layers) or 'none'}.")
+            raise _Absent(f"{path} has no X; give layer=, one of {', '.join(layers) or 'none'}.")
         return file["X"]
     if layer not in layers:
-        raise ValueError(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")
+        raise _Absent(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")
     return file["layers"][layer]
 
 
@@ -154,7 +163,6 @@ def _checked(X: Any, where: str) -> Any:
     """Return a sparse matrix after a look at every index: products do not look."""
     X = scipy.sparse.csc_array(X) if X.format == "csc" else scipy.sparse.csr_array(X)
     try:
-        X.check_format(full_check=True)
+        return checked_sparse(X)
     except ValueError as error:
-        raise ValueError(f"{where} is damaged: {error}.") from error
-    return X
+        raise ValueError(f"{where} is damaged: {reason(error)}.") from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.checks import shown
 from rspca.formats.files import PathLike, lines
 from rspca.formats.plink import Genotypes, with_means
 
@@ -52,7 +53,9 @@ def read_laser(geno: PathLike, site: PathLike) -> tuple[Genotypes, NDArray[Any]]
         people.append(fields[1])
         strange = set(fields[2:]) - set(_CALLS)
         if strange:
-            raise ValueError(f"{Path(geno)}, line {number}: {sorted(strange)[0]!r} is not a genotype 0, 1, 2 or -9.")
+            raise ValueError(
+                f"{Path(geno)}, line {number}: {shown(sorted(strange)[0])!r} is not a genotype 0, 1, 2 or -9."
+            )
         rows.append(np.array([_CALLS[call] for call in fields[2:]], dtype=np.float32))
     if not rows:
         raise ValueError(f"{Path(geno)} is empty.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +11,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rspca.atomic import written_atomically
-from rspca.checks import check_choice
+from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 from rspca.memory import check_room
 
 Array = NDArray[Any]
 
 MISSING = ("mean", "nan")
+_POSITION = re.compile("-?[0-9]{1,18}")
 _BLOCK = 2048
 # Two bits a person, the lowest first: 00 two copies of allele 1, 01 missing, 10 one copy, 11 none.
 _COUNTS = np.array([2.0, np.nan, 1.0, 0.0], dtype=np.float32)
@@ -153,13 +155,11 @@ def beside(bed: Path, suffix: str) -> Path:
 def read_bim(path: PathLike) -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
     chromosome, snp, _, position, allele_1, allele_2 = _table(path)
-    try:
-        positions = np.array(position, dtype=np.int64)
-    except ValueError:
-        line, wrong = next((i, one) for i, one in enumerate(position, 1) if not one.lstrip("-").isdigit())
-        raise ValueError(f"{Path(path)}, line {line}: position {wrong!r} is not a whole number.") from None
+    for line, one in enumerate(position, 1):
+        if not _POSITION.fullmatch(one):
+            raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
     return {
-        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": positions,
+        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": np.array(position, dtype=np.int64),
         "allele_1": np.array(allele_1), "allele_2": np.array(allele_2),
     }  # fmt: skip
 
@@ -194,10 +194,12 @@ def write_plink(
            [ 1., nan],
            [ 2.,  2.]], dtype=float32)
     """
-    bed, X = Path(bed), np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimension(s); people by variants are needed.")
+    bed, X = Path(bed), rectangular("X", X)
+    if X.ndim != 2 or X.size == 0 or X.dtype.kind not in "biuf":
+        raise ValueError(f"X has shape {X.shape} and dtype {X.dtype}; people by variants are needed, as numbers.")
     m, n = X.shape
+    for start in range(0, n, _BLOCK):
+        _check_genotypes(X[:, start : start + _BLOCK])
     number = np.arange(n)
     bim = {
         "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
@@ -221,14 +223,20 @@ def write_plink(
 
 def pack(X: Array) -> NDArray[np.uint8]:
     """Return genotypes (people by variants; NaN or negative: missing) as rows of a .bed."""
-    observed = X >= 0  # False for NaN
-    if not np.isin(X[observed], (0, 1, 2)).all():
-        raise ValueError("X holds values other than 0, 1, 2 and missing (NaN or negative): those are not genotypes.")
+    observed = _check_genotypes(X)
     codes = np.ones((X.shape[1], -(-X.shape[0] // 4) * 4), dtype=np.uint8)
     codes[:, X.shape[0] :] = 0
     people = codes[:, : X.shape[0]]
     people[observed.T] = _CODES[X.T[observed.T].astype(np.intp)]
     return np.bitwise_or.reduce(codes.reshape(len(codes), -1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8), axis=2)
+
+
+def _check_genotypes(X: Array) -> Array:
+    """Return which genotypes were called, or raise if some are none."""
+    observed = X >= 0  # False for NaN
+    if not np.isin(X[observed], (0, 1, 2)).all():
+        raise ValueError("X holds values other than 0, 1, 2 and missing (NaN or negative): those are not genotypes.")
+    return np.asarray(observed)
 
 
 def _columns(path: PathLike, which: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:

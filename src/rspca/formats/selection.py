@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.checks import shown
 from rspca.formats.files import PathLike, lines
 from rspca.formats.named import Array
 from rspca.formats.plink import read_fam
@@ -25,17 +26,17 @@ def same_people(paths: Sequence[Path]) -> dict[str, Array]:
         if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
             raise ValueError(f"{path} and {paths[0]} do not list the same people in the same order.")
     pairs = np.char.add(np.char.add(first["fid"], " "), first["iid"])
-    check_distinct(pairs, "person (FID IID)", "give each a name of their own")
+    check_distinct(paths[0], pairs, "person (FID IID)", "give each a name of their own")
     return first
 
 
-def check_distinct(names: Array, what: str, advice: str) -> None:
+def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
     """Raise if a name occurs more than once."""
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1]
-        shown = ", ".join(map(str, twice[:3])) + (", ..." if len(twice) > 3 else "")
-        raise ValueError(f"{len(twice)} {what}(s) occur more than once: {shown}; {advice}.")
+        some = ", ".join(shown(one, 80) for one in twice[:3]) + (", ..." if len(twice) > 3 else "")
+        raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {some}; {advice}.")
 
 
 def chosen_snps(

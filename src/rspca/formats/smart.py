@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from rspca.formats.files import PathLike, lines
 
-_NUMBER = re.compile(r"\.I\s+(\d+)\s*")
+_NUMBER = re.compile(r"\.I\s+([0-9]+)\s*")
+MOST_DIGITS = 15
 _SECTION = re.compile(r"\.([A-Z])\s*")
 
 
@@ -57,6 +58,8 @@ def read_smart(path: PathLike, *, n_documents: int | None = None, encoding: str 
         where = f"{Path(path)}, line {place}"
         if number := _NUMBER.fullmatch(line):
             _check_complete(found, where)
+            if len(number[1]) > MOST_DIGITS:
+                raise ValueError(f"{where}: the number of a document has {len(number[1])} digits.")
             if found and int(number[1]) <= found[-1][0]:
                 raise ValueError(f"{where}: document {number[1]} follows document {found[-1][0]}; numbers must rise.")
             found.append((int(number[1]), {}))

@@ -96,9 +96,10 @@ def best_supports(V: Array, k: int, count: int) -> tuple[list[Array], int]:
     ]
     heapq.heapify(arcs)
     evaluated, best = ARCS, max(value for value, _ in found.values())
+    largest = float(np.linalg.norm(V, 2))  # no rows have more than all; where all angles are alike, this ends it
     while arcs:
         bound, first, last, at_first, at_last = heapq.heappop(arcs)
-        if -bound <= best * (1.0 + EXACT / 2.0):
+        if min(-bound, largest) <= best * (1.0 + EXACT / 2.0):
             break
         middle = 0.5 * (first + last)
         height, value = evaluate(middle)

@@ -16,6 +16,9 @@ from rspca.sequence import Found, all_at_once, eligible_features, numerical_rank
 from rspca.spectral import leading_pairs
 from rspca.vectors import soft, spread, top_k
 
+ROUNDING = 1e-14
+"""Share of X'Xb that, orthogonal to the earlier auxiliary vectors, is nothing but rounding."""
+
 
 def spasm(
     op: OperatorMixin,
@@ -57,8 +60,11 @@ def spasm_components(
             converged = float(np.sum((before - b) ** 2)) < tol
             image = op.gram(b)
             tell("spasm", iteration, float(b @ image))
-            a = image - auxiliaries @ (auxiliaries.T @ image)
-            a = a / np.linalg.norm(a)
+            rest = image - auxiliaries @ (auxiliaries.T @ image)
+            length = float(np.linalg.norm(rest))
+            if length <= ROUNDING * float(np.linalg.norm(image)):  # no direction is left but that of rounding
+                break
+            a = rest / length
         auxiliaries = np.column_stack([auxiliaries, a])
         support = np.flatnonzero(b)
         yield Found(support, b[support], iteration, converged)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.checks import rectangular
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
@@ -55,7 +56,7 @@ def _wrapped(X: Any) -> OperatorMixin:
         from rspca.operators.cluster import dask_operator
 
         return dask_operator(X)
-    if is_large_file(X) or is_sliced(X):
+    if is_large_file(X) or (is_sliced(X) and not isinstance(X, Operator)):
         return _streamed(X, None)
     if scipy.sparse.issparse(X):
         _check_matrix(X)
@@ -63,7 +64,7 @@ def _wrapped(X: Any) -> OperatorMixin:
     if not isinstance(X, np.ndarray):
         if isinstance(X, Operator):
             return Adapted(X)
-        X = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        X = rectangular("X", X.to_numpy() if hasattr(X, "to_numpy") else X)
     _check_matrix(X)
     return DenseOperator(X)
 

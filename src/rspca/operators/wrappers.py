@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -39,15 +38,17 @@ class Centered(Wrapper):
         return _less_outer(self.inner.rmatmat(U), self.mean, total)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """Both in one read: the centered scores sum to zero, so only `shift` leaves a term of its own."""
+        """Both in one read: what rounding, or `shift`, leaves of the sum of the scores is taken off with the mean."""
         product, scores = self.inner.gram_and_scores(V, self.mean @ V + shift)
-        if np.any(shift):
-            product = product + self.shape[0] * np.multiply.outer(self.mean, shift)
+        # Exact scores would sum to zero. These do so up to rounding, which a large mean would make large again.
+        total = np.sum(scores, axis=0, dtype=np.float64)
+        product = product - np.multiply.outer(self.mean, total)
         return product, scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """Centered scores in float64."""
-        return self.inner.scores(support, loadings) - self.mean[support] @ loadings
+        """Centered scores in float64: about their own mean, which is exact where the column means are rounded."""
+        scores = self.inner.scores(support, loadings)
+        return scores - scores.mean()
 
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
@@ -236,7 +237,7 @@ class Deflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
-        return _without_rounding(left, norms, self.dtype)
+        return _without_rounding(left, self.inner)
 
     def rounding(self) -> Array:
         """Errors of the data and of what is taken off."""
@@ -289,7 +290,7 @@ class ScoreDeflated(Wrapper):
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, norms, self.dtype)
+        return _without_rounding(norms - self.loadings**2, self.inner)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
@@ -400,7 +401,9 @@ def _rounding_less_outer(op: Wrapper, a: Array, b: Array) -> Array:
     return op.inner.rounding() + float(np.finfo(op.dtype).eps) * float(np.linalg.norm(a)) * np.abs(b)
 
 
-def _without_rounding(left: Array, before: Array, dtype: np.dtype[Any]) -> Array:
+def _without_rounding(left: Array, inner: OperatorMixin) -> Array:
     """Clip differences of squared norms: what is left below rounding error of what was there is nothing."""
-    left[left <= 64 * np.finfo(dtype).eps * before] = 0.0
+    before = inner.sq_norms
+    error = np.maximum(64 * float(np.finfo(inner.dtype).eps) * before, 2.0 * np.sqrt(before) * inner.rounding())
+    left[left <= error] = 0.0
     return left

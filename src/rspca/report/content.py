@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rspca.checks import real_array
+from rspca.checks import check_length, real_array, spelled
 from rspca.linkage import linkage_note
 from rspca.report.columns import Array, column, names, numbers, plain_text, sample_column
 from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
@@ -55,6 +55,7 @@ def report_content(
 
     check_is_fitted(model)
     known = _checked_scores(model, scores)
+    _check_kinds(samples, path_points, comparison, provenance)
     columns = {} if samples is None else dict(samples.items())  # a frame has items too
     told = {f"samples[{name!r}]": values for name, values in columns.items()}
     _check_samples(known, {"sample_names": sample_names, "documents": documents} | told)
@@ -102,6 +103,17 @@ def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
     return known
 
 
+def _check_kinds(samples: Any, path_points: Any, comparison: Any, provenance: Any) -> None:
+    """Refuse what is of another kind than the page can show."""
+    for name, values in (("samples", samples), ("provenance", provenance)):
+        if values is not None and not hasattr(values, "items"):
+            raise TypeError(f"{name}={spelled(values)} must be a mapping of names to values.")
+    if path_points is not None and not hasattr(path_points, "suggested"):
+        raise TypeError(f"path_points={spelled(path_points)} must be what rspca.path returned.")
+    if comparison is not None and not hasattr(comparison, "certificate"):
+        raise TypeError(f"comparison={spelled(comparison)} must be what rspca.compare returned.")
+
+
 def _check_samples(scores: Array | None, told: Mapping[str, Any]) -> None:
     """Refuse what is told of samples if there are no scores to tell it of, or if it does not fit them."""
     for name, values in told.items():
@@ -109,15 +121,13 @@ def _check_samples(scores: Array | None, told: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X)."
             )
-        if values is not None and scores is not None and len(values) != len(scores):
-            raise ValueError(f"{name} has {len(values)} entries for {len(scores)} rows of scores; give one for each.")
+        if values is not None and scores is not None:
+            check_length(name, values, len(scores), "rows of scores")
 
 
 def _feature_names(model: SparsePCA, given: Sequence[Any] | None) -> Any:
-    if given is not None and len(given) != model.n_features_in_:
-        raise ValueError(
-            f"feature_names has {len(given)} entries for {model.n_features_in_} features; give one for each."
-        )
+    if given is not None:
+        check_length("feature_names", given, model.n_features_in_, "features")
     return getattr(model, "feature_names_in_", None) if given is None else list(given)
 
 
