@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 import time
+import warnings
 from collections import Counter
 from subprocess import DEVNULL, Popen
 
@@ -179,7 +180,9 @@ class Forked:
         import rspca.commands.partial
         import rspca.report
 
-        self.pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads; the copy needs none
+            self.pid = os.fork()
         if self.pid:
             return
         status = 70
@@ -204,8 +207,9 @@ class Forked:
 
 def ended(folder, *arguments, first=None):
     """Run the command in a copy of this process; return its exit status and what it said."""
-    with (folder / "log").open("wb") as log:
-        status = Forked(arguments, folder, log, first).wait()
-    said = (folder / "log").read_text()
-    (folder / "log").unlink()
-    return status, said
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as said:
+        process = Forked(arguments, folder, said, first)
+    with os.fdopen(reader) as told:
+        text = told.read()
+    return process.wait(), text

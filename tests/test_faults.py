@@ -112,7 +112,7 @@ def test_the_same_model_is_saved_as_the_same_bytes(tmp_path, monkeypatch):
 
 
 def test_drafts_of_dead_writers_are_removed_and_those_of_living_ones_are_not(tmp_path):
-    dead, other = tmp_path / ".file.abc.tmp", tmp_path / ".file2.abc.tmp"
+    dead, other = tmp_path / ".file.abcdefg1.tmp", tmp_path / ".file2.abcdefg1.tmp"
     dead.write_bytes(b"half")
     other.write_bytes(b"not ours")
     with written_atomically(tmp_path / "file") as living:
@@ -122,21 +122,35 @@ def test_drafts_of_dead_writers_are_removed_and_those_of_living_ones_are_not(tmp
             second.write(b"second")
         assert (tmp_path / "file").read_bytes() == b"second"
     assert (tmp_path / "file").read_bytes() == b"first"
-    assert sorted(os.listdir(tmp_path)) == [".file2.abc.tmp", "file"]
+    assert sorted(os.listdir(tmp_path)) == [".file2.abcdefg1.tmp", "file"]
+
+
+def test_what_only_resembles_a_draft_is_left_alone(tmp_path):
+    (tmp_path / ".file.backup.tmp").write_text("somebody's")
+    (tmp_path / ".file.abcdefg2.tmp").mkdir()
+    with written_atomically(tmp_path / "file") as file:
+        file.write(b"x")
+    assert sorted(os.listdir(tmp_path)) == [".file.abcdefg2.tmp", ".file.backup.tmp", "file"]
+
+
+def test_a_name_with_braces_is_reported_as_it_is(tmp_path):
+    with pytest.raises(OSError, match=r"\{0\}\.csv could not be written: no space left on device\. What"):  # noqa: SIM117
+        with written_atomically(tmp_path / "{0}.csv"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_link_that_looks_like_a_draft_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("precious")
-    (tmp_path / ".file.abc.tmp").symlink_to(tmp_path / "mine")
+    (tmp_path / ".file.abcdefg1.tmp").symlink_to(tmp_path / "mine")
     with written_atomically(tmp_path / "file") as file:
         file.write(b"x")
     assert (tmp_path / "mine").read_text() == "precious"
-    assert (tmp_path / ".file.abc.tmp").is_symlink()
+    assert (tmp_path / ".file.abcdefg1.tmp").is_symlink()
 
 
 def test_downloads_of_dead_processes_are_removed_too(tmp_path):
-    (tmp_path / ".download-dead.tmp").mkdir()
-    (tmp_path / ".download-dead.tmp" / "half").write_bytes(b"half")
+    (tmp_path / ".download-deaddead.tmp").mkdir()
+    (tmp_path / ".download-deaddead.tmp" / "half").write_bytes(b"half")
     with scratch_folder(tmp_path, ".download-") as first, scratch_folder(tmp_path, ".download-") as second:
         assert sorted(Path(one).name for one in os.listdir(tmp_path)) == sorted([first.name, second.name])
     assert not os.listdir(tmp_path)
@@ -163,15 +177,6 @@ def small_files(size):
     """Return what lets a process write no file beyond so many bytes, as a disk with so much room would."""
 
     def limit():
-        # what the command says goes to a file too: to a pipe instead, which has no size
-        reader, writer = os.pipe()
-        if os.fork() == 0:
-            os.close(writer)
-            while said := os.read(reader, 1 << 16):
-                os.write(2, said)
-            os._exit(0)
-        os.dup2(writer, 2)
-        os.close(writer)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     return limit
@@ -293,7 +298,7 @@ def test_genotypes_that_cannot_be_written_leave_no_drafts(tmp_path):
     rspca.formats.write_plink(tmp_path / "toy.bed", [[0, 2], [1, 1]])
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
     with pytest.raises(ValueError, match="not genotypes"):
-        rspca.formats.write_plink(tmp_path / "toy.bed", [[0, 2], [1, 7]])
+        rspca.formats.write_plink(tmp_path / "toy.bed", [[0, 2, 1], [1, 7, 1]])
     assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
 
 

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse
 from commandline import call, one_line, rspca_command, write_table
 from killing import ended, kept_components
 
@@ -238,3 +239,24 @@ def test_an_interrupt_of_the_exact_search_is_answered_by_other_threads():
 
     assert isinstance(examine, numba.core.dispatcher.Dispatcher)
     assert examine.targetoptions["nogil"]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "columns"])
+def test_an_hdf5_file_that_is_cut_off_is_one_clear_error_and_no_zeros(tmp_path, kind):
+    h5py = pytest.importorskip("h5py", reason="HDF5 needs h5py")
+    from rspca.operators.rows import SomeColumns, StoredRows
+
+    X = scipy.sparse.random(400, 50, density=0.5, random_state=0, format="csr")
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["X"], file["data"], file["indices"], file["indptr"] = X.toarray(), X.data, X.indices, X.indptr
+    file = h5py.File(tmp_path / "data.h5", "r")
+    source = {
+        "dense": lambda: file["X"],
+        "sparse": lambda: StoredRows(file["data"], file["indices"], file["indptr"], 50),
+        "columns": lambda: SomeColumns(file["X"], np.arange(20)),
+    }[kind]()
+    op = rspca.as_operator(source)
+    op.gram(np.ones(op.shape[1]))
+    os.truncate(tmp_path / "data.h5", 4096)
+    with pytest.raises((ValueError, OSError), match=r"data\.h5 ended early"):
+        op.gram(np.ones(op.shape[1]))

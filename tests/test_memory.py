@@ -37,8 +37,14 @@ class Untouched:
 def test_work_beyond_the_memory_is_refused_before_it_starts(shape, k, said):
     with pytest.raises(MemoryError, match=said):
         rspca.decompose(Untouched(*shape), 1, k=k)
-    with pytest.raises(MemoryError, match=said):
-        rspca.SparsePCA(1, k=k).fit(Untouched(*shape))
+    for work in (
+        lambda X: rspca.SparsePCA(1, k=k).fit(X),
+        lambda X: rspca.path(X, [1, k]),
+        lambda X: rspca.certify(X, k),
+        lambda X: rspca.compare(X, k),
+    ):
+        with pytest.raises(MemoryError, match=said):
+            work(Untouched(*shape))
 
 
 LIMITED = """

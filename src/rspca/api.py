@@ -123,7 +123,7 @@ def decompose(
     if deflation == "hotelling" and op.has_samples:
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
-    check_memory(op, max(ks))
+    check_memory(op, max(ks), sketched=method == "rspca" and solver == "linearized")
     op = prepare(op, center=center, scale=scale)
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
     if method == "rspca":

@@ -7,6 +7,7 @@ lock ends with its process: whoever writes to the same place next removes the dr
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -15,13 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-_DRAFT = ".tmp"
+_DRAFT, _RANDOM = ".tmp", "[a-z0-9_]{8}"
+"""How names of drafts end, and what tempfile puts before that."""
 
 
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails."""
-    remove_abandoned(path.parent, f".{path.name}.")
+    remove_abandoned(path.parent, f".{path.name}.", folders=False)
     handle, temporary = _draft(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -34,7 +36,7 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
         with suppress(FileNotFoundError):  # moved into place, and then interrupted
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:  # a write knows no name
-            raise named(error, f"{path} could not be written: {{}}. What was there before is untouched.") from error
+            raise unwritten(path, error, "What was there before is untouched.") from error
         raise
     _keep_name(path.parent)
 
@@ -42,7 +44,7 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Give a private folder that is removed when the block ends; those of processes that were killed go first."""
-    remove_abandoned(parent, prefix)
+    remove_abandoned(parent, prefix, folders=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=prefix, suffix=_DRAFT) as folder:
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -52,27 +54,33 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
             os.close(handle)
 
 
-def named(error: OSError, message: str) -> OSError:
-    """Return an error with this message, the system's words in its place, and the same number."""
-    told = OSError(message.format((error.strerror or str(error)).lower()))
+def unwritten(path: Path, error: OSError, advice: str) -> OSError:
+    """Return an error that names the file that could not be written, with the system's words for it and its number."""
+    told = OSError(f"{path} could not be written: {(error.strerror or str(error)).lower()}. {advice}")
     told.errno = error.errno
     return told
 
 
-def remove_abandoned(folder: Path, prefix: str) -> None:
-    """Remove the drafts with this prefix whose writers are gone; leave those that are being written."""
+def remove_abandoned(folder: Path, prefix: str, *, folders: bool) -> None:
+    """Remove the drafts with this prefix, files or folders, whose writers are gone; leave those of the living."""
+    draft = re.compile(re.escape(prefix) + _RANDOM + re.escape(_DRAFT))
     with suppress(OSError):  # a folder that cannot be listed: whether it can be written to shows next
         for entry in os.scandir(folder):
-            if entry.name.startswith(prefix) and entry.name.endswith(_DRAFT) and not entry.is_symlink():
+            kind = entry.is_dir if folders else entry.is_file
+            if draft.fullmatch(entry.name) and kind(follow_symlinks=False):
                 _remove_if_abandoned(Path(entry.path))
 
 
 def _remove_if_abandoned(draft: Path) -> None:
     with suppress(OSError):  # gone meanwhile, or another user's
-        handle = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW)
         try:
-            if _lock(handle):
-                shutil.rmtree(draft, ignore_errors=True) if draft.is_dir() else draft.unlink()
+            if not _lock(handle):
+                return
+            if draft.is_dir():
+                shutil.rmtree(draft, ignore_errors=True)
+            else:
+                draft.unlink()
         finally:
             os.close(handle)
 

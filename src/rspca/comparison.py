@@ -12,6 +12,7 @@ from rspca.certificates.certificate import Certificate
 from rspca.certificates.certify import assumed, certify_operator
 from rspca.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
 from rspca.components import Component, OnStep, Step
+from rspca.decomposition import check_memory
 from rspca.methods import METHODS
 from rspca.operators.sources import as_operator, prepare
 from rspca.sequence import refitted
@@ -105,6 +106,7 @@ def compare(
     as_generator(random_state)
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)
+    check_memory(given, k, sketched="rspca" in names)
     op = prepare(given, center=center, scale=scale)
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     found, skipped = list[tuple[str, str, Component, float]](), dict[str, str]()

@@ -38,15 +38,15 @@ class Options(NamedTuple):
     groups: Groups | None = None
 
 
-def check_memory(op: OperatorMixin, k: int) -> None:
+def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
     """Refuse work whose columns and vectors do not fit into memory, before it begins.
 
-    Counted is what surely exists at once: k columns, as the operator keeps them, a sketch (rows of length n, scores of
-    length m), and the candidates.
+    Counted is what surely exists at once: k columns, as the operator keeps them, the candidates, and, for this method,
+    a sketch (rows of length n, scores of length m).
     """
     m, n = op.shape
     columns = op.restricted_bytes(k)
-    vectors = 8 * (MOST_ROWS * (m + n) if m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
+    vectors = 8 * (MOST_ROWS * (m + n) if sketched and m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
     remedy = "a smaller k, or fewer samples" if columns > vectors else "fewer features"
     check_room(columns + vectors, f"work on k={k} of {n} features with {m} samples", f"Choose {remedy}.")
 

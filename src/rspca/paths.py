@@ -15,7 +15,7 @@ from rspca.certificates.stages import Known
 from rspca.checks import as_generator, check_choice, check_integer, check_listener, check_real
 from rspca.choice import Choice
 from rspca.components import OnStep, Step
-from rspca.decomposition import Options, on_support, rspca_component
+from rspca.decomposition import Options, check_memory, on_support, rspca_component
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.polishing import climb, refit
@@ -96,6 +96,7 @@ def path(
     if not wanted:
         raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
     rng = as_generator(random_state)
+    check_memory(given, wanted[-1])
     prepared = prepare(given, center=center, scale=scale)
     op, unit = balanced(prepared)
     started = time.perf_counter()

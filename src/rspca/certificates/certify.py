@@ -18,7 +18,7 @@ from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
 from rspca.components import Component, OnStep, Step
-from rspca.decomposition import Options, rspca_component
+from rspca.decomposition import Options, check_memory, rspca_component
 from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
@@ -79,6 +79,7 @@ def certify(
     check_listener("on_step", on_step)
     given = as_operator(X)
     k = check_sparsity(k, 1, given.shape[1])[0]
+    check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
     check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})

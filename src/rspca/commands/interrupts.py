@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rspca.commands.shared import INTERRUPTED
+from rspca.commands.shared import INTERRUPTED, printable
 
 PATIENCE = 1.5
 """Seconds that an interrupt may take on its usual way, before the process is ended without it."""
@@ -36,7 +36,8 @@ def answered_soon(last_words: Callable[[], str]) -> Iterator[None]:
         while told := os.read(reader, 1):
             if told[0] == signal.SIGINT and not ended.wait(PATIENCE):
                 cursor = _CURSOR if sys.stderr.isatty() else ""
-                os.write(2, f"{cursor}rspca: interrupted; {last_words()}\n".encode(errors="backslashreplace"))
+                words = printable(f"rspca: interrupted; {last_words()}")
+                os.write(2, f"{cursor}{words}\n".encode(errors="backslashreplace"))
                 os._exit(INTERRUPTED)
 
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

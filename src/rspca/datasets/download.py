@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rspca.atomic import named, scratch_folder
+from rspca.atomic import scratch_folder, unwritten
 from rspca.checks import reason, shown
 from rspca.datasets.registry import DataFile, Remote
 from rspca.formats.files import GZIP_MAGIC, blocks
@@ -125,7 +125,7 @@ def _downloaded(file: DataFile, cache: Path, check: Check | None) -> Path:
     except OSError as error:
         if error.filename is not None or error.errno is None:
             raise
-        raise named(error, f"{target} could not be written: {{}}. Set RSPCA_CACHE to another folder.") from error
+        raise unwritten(target, error, "Set RSPCA_CACHE to another folder.") from error
     finally:
         _remove_empty(new)
     message = (

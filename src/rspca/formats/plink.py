@@ -216,9 +216,9 @@ def write_plink(
         file.write(b"\x6c\x1b\x01")
         for start in range(0, n, _BLOCK):
             file.write(pack(X[:, start : start + _BLOCK]).tobytes())
-        for suffix, content in text.items():
-            with written_atomically(bed.with_suffix(f".{suffix}")) as other:
-                other.write(content.encode())
+        for suffix, content in text.items():  # when all genotypes are written, and before they are in place
+            with written_atomically(bed.with_suffix(f".{suffix}")) as beside_it:
+                beside_it.write(content.encode())
 
 
 def pack(X: Array) -> NDArray[np.uint8]:

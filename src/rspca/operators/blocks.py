@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
-from rspca.operators.rows import row_bytes_of
+from rspca.operators.rows import StoredRows, row_bytes_of
 
 DEFAULT_MEMORY = 1 << 30
 """Memory for the blocks in flight, where the user names no limit."""
@@ -47,6 +47,8 @@ class BlockOperator(OperatorMixin):
         self.source = source
         self.max_memory = memory_size(max_memory)
         self._reading = _reader(source)
+        self._file = _hdf5_file(source)
+        self._file_bytes = _size(self._file)
         stored = np.dtype(source.dtype)
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
         self._bytes_each = row_bytes_of(source)
@@ -84,6 +86,8 @@ class BlockOperator(OperatorMixin):
                 if there is not None:
                     coming = reader.submit(read, there)
                 yield here, self._floats(block)
+        if _size(self._file) < self._file_bytes:  # HDF5 would hand out zeros for what is missing
+            raise ValueError(f"{self._file} ended early: it was cut off while it was being read.")
 
     def _floats(self, block: Any) -> Any:
         if scipy.sparse.issparse(block):
@@ -269,6 +273,19 @@ def _file_reader(source: np.memmap[Any, Any]) -> Read:
         return rows.reshape(-1, source.shape[1])
 
     return read
+
+
+def _hdf5_file(source: Any) -> str | None:
+    """Return the name of the file of an HDF5 dataset, or of the dataset that some columns or stored rows come from."""
+    name = getattr(getattr(source, "file", None), "filename", None)
+    if isinstance(name, str):
+        return name
+    inner = source.data if isinstance(source, StoredRows) else getattr(source, "source", None)
+    return None if inner is None else _hdf5_file(inner)
+
+
+def _size(name: str | None) -> int:
+    return os.path.getsize(name) if name is not None and os.path.exists(name) else 0
 
 
 def _computed(block: Any) -> Any:
