@@ -274,7 +274,7 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatc
     import rspca.demo
 
     monkeypatch.setattr(rspca.demo, "examples", lambda: [rspca.demo.Example("x", np.eye(4)[:, :3], 2, None, False)] * 2)
-    monkeypatch.setattr(rspca.demo, "plot_shares", lambda *_, **__: Figure())
+    monkeypatch.setattr("rspca.demo.plot_shares", lambda *_, **__: Figure())
     (tmp_path / "shares.png").write_bytes(b"old")
     with pytest.raises(OSError, match=r"shares\.png could not be written: no space left"):
         rspca.demo.run(tmp_path, echo=lambda line: None)

@@ -84,6 +84,7 @@ def test_the_limits_of_the_process_count(tmp_path):
 
 def test_the_command_line_says_it_in_one_line(tmp_path, monkeypatch):
     write_table(tmp_path / "table.csv", 30, 12)
+    monkeypatch.setattr("rspca.memory.LITTLE", 0)
     monkeypatch.setattr("rspca.memory.free_memory", lambda: 900)
     result = call("fit", "table.csv", "-k", "3", "-o", "out", cwd=tmp_path)
     assert result.returncode == 2
