@@ -105,7 +105,9 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
             raise ValueError("scale_ or mean_ is out of all proportion: scores would not be finite")
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     if "inclusion.data" in arrays:
-        model.inclusion_probability_ = _unpacked("inclusion", arrays)
+        chances = model.inclusion_probability_ = _unpacked("inclusion", arrays)
+        if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
+            raise ValueError("what it has as inclusion probabilities are none of its components")
     if "certificates" in meta:
         model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
@@ -116,7 +118,7 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
             raise ValueError(f"feature_names_in_ is not a list of {model.n_features_in_} names")
         model.feature_names_in_ = names.astype(object)
     known = {name: column for name, column in arrays.items() if name.startswith(_FEATURES)}
-    if any(column.shape != (model.n_features_in_,) for column in known.values()):
+    if any(column.shape != (model.n_features_in_,) or column.dtype.kind not in "biufU" for column in known.values()):
         raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
     if known:
         model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
@@ -132,6 +134,8 @@ def _packed(name: str, matrix: Any) -> dict[str, Any]:
 
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
     parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    if parts[0].dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name} has dtype {parts[0].dtype}; floating-point numbers are needed")
     matrix = scipy.sparse.csr_array(parts, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
     return checked_sparse(matrix)
 
