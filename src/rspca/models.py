@@ -94,9 +94,10 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
         setattr(model, name, array)
     if not (model.scale_ > 0).all():
         raise ValueError("scale_ has entries that are not positive")
-    model.components_ = _unpacked("components", arrays).toarray()
-    if model.components_.shape != (model.n_components_, model.n_features_in_):
-        raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
+    packed = _unpacked("components", arrays)
+    if packed.shape != (model.n_components_, model.n_features_in_):
+        raise ValueError(f"components of shape {packed.shape} do not fit the model's description")
+    model.components_ = packed.toarray()
     if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
         raise ValueError("components are not of unit length")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -135,7 +136,7 @@ def _packed(name: str, matrix: Any) -> dict[str, Any]:
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
     parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
     if parts[0].dtype not in (np.float32, np.float64):
-        raise ValueError(f"{name} has dtype {parts[0].dtype}; floating-point numbers are needed")
+        raise ValueError(f"{name} has dtype {parts[0].dtype}; single or double precision is needed")
     matrix = scipy.sparse.csr_array(parts, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
     return checked_sparse(matrix)
 
