@@ -94,9 +94,10 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
         setattr(model, name, array)
     if not (model.scale_ > 0).all():
         raise ValueError("scale_ has entries that are not positive")
-    model.components_ = _unpacked("components", arrays).toarray()
-    if model.components_.shape != (model.n_components_, model.n_features_in_):
-        raise ValueError(f"components of shape {model.components_.shape} do not fit the model's description")
+    packed = _unpacked("components", arrays)
+    if packed.shape != (model.n_components_, model.n_features_in_):
+        raise ValueError(f"components of shape {packed.shape} do not fit the model's description")
+    model.components_ = packed.toarray()
     if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
         raise ValueError("components are not of unit length")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -105,7 +106,9 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
             raise ValueError("scale_ or mean_ is out of all proportion: scores would not be finite")
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     if "inclusion.data" in arrays:
-        model.inclusion_probability_ = _unpacked("inclusion", arrays)
+        chances = model.inclusion_probability_ = _unpacked("inclusion", arrays)
+        if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
+            raise ValueError("what it has as inclusion probabilities are none of its components")
     if "certificates" in meta:
         model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
@@ -116,7 +119,7 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
             raise ValueError(f"feature_names_in_ is not a list of {model.n_features_in_} names")
         model.feature_names_in_ = names.astype(object)
     known = {name: column for name, column in arrays.items() if name.startswith(_FEATURES)}
-    if any(column.shape != (model.n_features_in_,) for column in known.values()):
+    if any(column.shape != (model.n_features_in_,) or column.dtype.kind not in "biufU" for column in known.values()):
         raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
     if known:
         model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
@@ -132,6 +135,8 @@ def _packed(name: str, matrix: Any) -> dict[str, Any]:
 
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
     parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    if parts[0].dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name} has dtype {parts[0].dtype}; single or double precision is needed")
     matrix = scipy.sparse.csr_array(parts, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
     return checked_sparse(matrix)
 
