@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from common import ROOT, Row, load, load_facts, say
+from kept import ROOT, Row, load, load_facts, say
 from published import COUNTS, KS, TABLE1, TERMS
 
 PAGES = ("paper", "hapmap3")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from common import plt, save_figure, say
+from kept import plt, save_figure, say
 from sklearn.model_selection import cross_val_score
 
 import rspca

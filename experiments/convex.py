@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import (
+from kept import (
     METHODS,
     Row,
     available,

@@ -11,7 +11,7 @@ import time
 import tracemalloc
 
 import numpy as np
-from common import (
+from kept import (
     METHODS,
     Row,
     data,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from common import Row, available, curve, data, draw_curves, plt, prepare, save, save_figure, say, show
 from joint import joint
+from kept import Row, available, curve, data, draw_curves, plt, prepare, save, save_figure, say, show
 
 import rspca
 

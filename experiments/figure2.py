@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import (
+from joint import joint
+from kept import (
     METHODS,
     PAPER,
     Row,
@@ -30,7 +31,6 @@ from common import (
     seconds,
     show,
 )
-from joint import joint
 
 RATIOS = (0.005, 0.02, 0.1, 0.4)
 SETS: dict[str, Callable[[], Any]] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from common import METHODS, PAPER, Row, available, data, leading_pairs, plt, prepare, refitted, save, save_figure, show
+from kept import METHODS, PAPER, Row, available, data, leading_pairs, plt, prepare, refitted, save, save_figure, show
 
 SETS: dict[str, Callable[[], Any]] = {
     "chowdary": data.chowdary,

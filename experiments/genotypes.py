@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from common import Row, available, curve, data, draw_curves, plt, prepare, save, save_facts, save_figure, say
 from joint import agreement, joint, joint_genotypes
+from kept import Row, available, curve, data, draw_curves, plt, prepare, save, save_facts, save_figure, say
 
 from rspca.datasets import fetch_hapmap3
 

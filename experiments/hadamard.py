@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from common import Row, machine, one_svds, plt, prepare, save, save_facts, save_figure, say, seconds, show
+from kept import Row, machine, one_svds, plt, prepare, save, save_facts, save_figure, say, seconds, show
 
 import rspca
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from build import README, readme, write
-from common import Row, data, load, needed, plt, save, save_facts, save_figure, say, show
+from kept import Row, data, load, needed, plt, save, save_facts, save_figure, say, show
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import StratifiedKFold

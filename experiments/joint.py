@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from common import data, needed, say
+from kept import data, needed, say
 
 from rspca.datasets import fetch_hapmap3
 from rspca.formats import read_plink

@@ -8,7 +8,7 @@ Writes results/rotation.csv and docs/figures/rotation.png.
 from __future__ import annotations
 
 import numpy as np
-from common import plt, save, save_figure, say, show
+from kept import plt, save, save_figure, say, show
 
 import rspca
 

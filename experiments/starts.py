@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import METHODS, Row, available, data, leading_pairs, plt, prepare, save, save_figure, show
+from kept import METHODS, Row, available, data, leading_pairs, plt, prepare, save, save_figure, show
 
 import rspca
 from rspca.methods.dspca import MOST_FEATURES, semidefinite

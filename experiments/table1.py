@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from common import (
+from kept import (
     METHODS,
     Row,
     data,

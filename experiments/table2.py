@@ -8,7 +8,7 @@ Writes results/table2.csv, results/table2.json and docs/figures/table2.png.
 from __future__ import annotations
 
 import numpy as np
-from common import METHODS, PAPER, Row, data, needed, plt, prepare, save, save_facts, save_figure, say, show
+from kept import METHODS, PAPER, Row, data, needed, plt, prepare, save, save_facts, save_figure, say, show
 from published import DOCUMENTS, TERMS
 
 from rspca.datasets import fetch_classic2

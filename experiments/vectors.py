@@ -8,7 +8,7 @@ Writes results/vectors.csv and docs/figures/vectors.png, for the matrix as print
 from __future__ import annotations
 
 import numpy as np
-from common import METHODS, PAPER, Row, leading_pairs, plt, prepare, refitted, save, save_figure, say, show
+from kept import METHODS, PAPER, Row, leading_pairs, plt, prepare, refitted, save, save_figure, say, show
 
 import rspca
 

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "experiments"))
 
 import build  # noqa: E402
-import common  # noqa: E402
 import joint  # noqa: E402
+import kept  # noqa: E402
 import published  # noqa: E402
 import table1  # noqa: E402
 
@@ -152,10 +152,10 @@ def test_truncation_keeps_the_largest_entries_as_they_are():
 
 
 def test_results_of_absent_data_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(common, "RESULTS", tmp_path)
-    common.save("some", [{"data": "a", "f": 0.25}, {"data": "b", "f": 0.5}])
-    rows = common.save("some", [{"data": "a", "f": 0.75}], absent={"b"})
-    assert rows == common.load("some") == [{"data": "a", "f": 0.75}, {"data": "b", "f": 0.5}]
+    monkeypatch.setattr(kept, "RESULTS", tmp_path)
+    kept.save("some", [{"data": "a", "f": 0.25}, {"data": "b", "f": 0.5}])
+    rows = kept.save("some", [{"data": "a", "f": 0.75}], absent={"b"})
+    assert rows == kept.load("some") == [{"data": "a", "f": 0.75}, {"data": "b", "f": 0.5}]
 
 
 def test_absent_data_are_named_and_left_out(capsys):
@@ -163,7 +163,7 @@ def test_absent_data_are_named_and_left_out(capsys):
         pytest.skip("no such file")
 
     absent = set()
-    assert list(common.available({"here": lambda: 1, "gone": make}, absent)) == [("here", 1)]
+    assert list(kept.available({"here": lambda: 1, "gone": make}, absent)) == [("here", 1)]
     assert absent == {"gone"}
     assert "no such file" in capsys.readouterr().out
 
@@ -184,6 +184,6 @@ def test_the_story_in_the_readme_is_what_the_results_say():
 
 def test_figures_are_small_and_on_a_page():
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
-    figures = sorted(common.FIGURES.glob("*.png"))
+    figures = sorted(kept.FIGURES.glob("*.png"))
     assert all(f"figures/{path.name}" in pages for path in figures)
     assert all(path.stat().st_size < 250_000 for path in figures)

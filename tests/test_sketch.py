@@ -105,3 +105,14 @@ def test_features_that_nearly_repeat_each_other_are_found_though_no_leading_dire
     X[:, twins] = 1.6 * rng.standard_normal((250, 1)) + 0.1 * rng.standard_normal((250, 6))
     found = rspca.decompose(X, 1, k=6, random_state=0).components[0]
     np.testing.assert_array_equal(found.support, twins)
+
+
+def test_a_few_features_that_go_together_are_found_where_noise_hides_them_and_all_vary_alike():
+    m, n = 1500, 2500
+    rng = np.random.default_rng(5)
+    X, hidden = rng.standard_normal((m, n)), np.sort(rng.choice(n, 6, replace=False))
+    X[:, hidden] += 1.2 * rng.standard_normal((m, 1))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    own = np.linalg.norm(X[:, hidden], 2) ** 2
+    assert own < 0.8 * np.linalg.norm(X, 2) ** 2  # the leading direction is one of noise
+    assert rspca.decompose(X, 1, k=6, random_state=0).components[0].support.tolist() == hidden.tolist()

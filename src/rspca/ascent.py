@@ -25,7 +25,10 @@ SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 MOST_EXCHANGES = 4
 """Times that several features are exchanged at once after the ascent."""
 FEW, POOL = 64, 512
-"""Supports of at most so many features are also sought among so many features, those that vary most."""
+"""Supports of at most so many features are also sought among so many features: half of them those that vary most, half
+those that go with others most."""
+PROBES = 32
+"""Random vectors from which it is estimated how much a feature goes with others."""
 GROWN = 1
 """Features of largest variance from which a support grows."""
 START_BUDGET = 2 * 10**7
@@ -124,14 +127,14 @@ def _promising(data: Sketch, v: Array, gradient: Array, count: int, choice: Choi
 
 
 def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> list[Polished]:
-    """Return where polishing leads from the best supports among the features that vary most.
+    """Return where polishing leads from the best supports among features that vary most, or go with others most.
 
     A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all:
     the leading directions do not show them, single features as starts do, and supports that grow from one.
     """
-    pool = choice.largest(op.sq_norms, POOL)
+    pool = np.union1d(choice.largest(op.sq_norms, POOL // 2), choice.largest(row_energies(op), POOL // 2))
     part, inside = op.restrict(pool), choice.among(pool)
-    singles = coordinate_starts(part, k, inside)
+    singles = coordinate_starts(part, k, inside, row_energies(part))
     if not singles.size:
         return []
     found = polish(part, singles, k, choice=inside, finalists=SWAP_STARTS, tol=tol)
@@ -144,11 +147,22 @@ def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> li
     return [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
 
 
-def coordinate_starts(op: OperatorMixin, k: int, choice: Choice) -> Array:
-    """Return unit vectors of single features as columns: of every feature, if that is affordable."""
+def row_energies(op: OperatorMixin) -> Array:
+    """Return the squared length of each row of X'X, estimated from its products with random signs (Hutchinson).
+
+    Features that go together have long rows, also where all features vary alike and noise hides what leads.
+    """
+    signs = np.empty((op.shape[1], PROBES))
+    # signs go to features by variance, as the first numbers of a sketch do: the order of the features does not matter
+    signs[np.argsort(-op.sq_norms, kind="stable")] = np.random.default_rng(PROBES).choice([-1.0, 1.0], signs.shape)
+    return np.sum(op.gram(signs) ** 2, axis=1)
+
+
+def coordinate_starts(op: OperatorMixin, k: int, choice: Choice, worth: Array | None = None) -> Array:
+    """Return unit vectors of single features as columns: of every feature, if affordable, else of those worth most."""
     m, n = op.shape
     count = min(len(choice.features), START_BUDGET // (n * max(m, k)))
-    features = Choice(choice.features).largest(op.sq_norms, count)
+    features = Choice(choice.features).largest(op.sq_norms if worth is None else worth, count)
     starts = np.zeros((op.shape[1], count))
     starts[features, np.arange(count)] = 1.0
     return starts

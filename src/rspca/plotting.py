@@ -89,6 +89,7 @@ def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
     >>> axes.get_xlabel()
     '5 non-zeros'
     """
+    check_axes(ax)
     if not isinstance(comparison, Comparison):
         raise TypeError(f"comparison is a {type(comparison).__name__}; what rspca.compare returned is needed.")
     return ComparisonDisplay.from_comparison(comparison, ax=ax).ax_

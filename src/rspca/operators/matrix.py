@@ -122,6 +122,7 @@ class DenseOperator(_InMemory):
             rows = self._rows(part)
             scores[part] = rows @ V - shift
             out += rows.T @ scores[part]
+            del rows  # or two blocks would be there when the next is made
         return out, scores
 
     def columns(self, support: Array, /) -> Array:
