@@ -47,7 +47,7 @@ def imported(path):
             pending += ast.iter_child_nodes(node)
 
 
-@pytest.mark.parametrize(("name", "path"), modules())
+@pytest.mark.parametrize(("name", "path"), list(modules()))
 def test_a_file_imports_only_from_rows_below_its_own(name, path):
     own = name.partition(".")[0]
     assert own in LEVEL, f"{name} is in no row"
