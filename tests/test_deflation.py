@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.deflation import DEFLATIONS
+from rspca.operators.sources import prepare
 
 SCHEMES = ["schur", "projection", "orthogonal"]
 seeds = st.integers(0, 10**6)
@@ -197,3 +198,15 @@ def test_data_of_rank_one_far_from_zero_have_one_component(scheme, dtype):
         X = (np.random.default_rng(seed).standard_normal((2, 4)) + 1000.0).astype(dtype)
         with pytest.warns(UserWarning, match="only 1 of the 2 components"):
             assert len(rspca.decompose(X, 2, k=4, deflation=scheme, random_state=0)) == 1
+
+
+def test_scores_that_are_explained_already_leave_the_data_as_they_are():
+    X = np.random.default_rng(0).integers(-3, 4, (12, 4)).astype(float)
+    op = prepare(X)
+    v = np.eye(4)[0]
+    once = DEFLATIONS["schur"](op, v, op.scores(np.array([0]), np.ones(1)), [])
+    for scores in (np.zeros(12), once.scores(np.array([0]), np.ones(1)), op.scores(np.array([0]), np.ones(1))):
+        again = DEFLATIONS["schur"](once, v, scores, [v])
+        np.testing.assert_allclose(again.columns(np.arange(4)), once.columns(np.arange(4)), atol=1e-12)
+    found = rspca.decompose(X, 3, k=1, method="spasm", random_state=0)
+    assert np.isfinite(found.loadings).all()

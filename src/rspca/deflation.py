@@ -13,6 +13,8 @@ from rspca.operators.wrappers import Deflated, Scaled, ScoreDeflated
 
 Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
 """(op, unit vector, its scores, earlier vectors) -> what is left of op."""
+NOTHING = 1e-12
+"""Length of scores, relative to the longest column, that is rounding."""
 
 
 def projection(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
@@ -33,13 +35,19 @@ def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array])
 
 
 def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
-    """(I - uu')X, u the unit scores: A - Avv'A / v'Av. The next variance is the next adjusted variance."""
-    u = scores / np.linalg.norm(scores)
-    below = op
+    """(I - uu')X, u the unit scores: A - Avv'A / v'Av. The next variance is the next adjusted variance.
+
+    Scores that earlier components explain, up to rounding, leave X as it is: there is nothing to take off.
+    """
+    length, whole = float(np.linalg.norm(scores)), float(np.sqrt(op.sq_norms.max(initial=0.0)))
+    if length <= NOTHING * whole:
+        return op
+    u, below = scores / length, op
     while isinstance(below, ScoreDeflated):  # keep the scores orthogonal to working precision, float32 data or not
         u = u - below.u * (below.u @ u)
         below = below.inner
-    return ScoreDeflated(op, u / np.linalg.norm(u))
+    left = float(np.linalg.norm(u))
+    return ScoreDeflated(op, u / left) if left > NOTHING else op
 
 
 def hotelling(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
