@@ -1,4 +1,4 @@
-"""How hypothesis searches in every test file; where real data are found is in data.py."""
+"""How hypothesis searches in every test file, how cases are named; where real data are found is in data.py."""
 
 import os
 
@@ -15,3 +15,9 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 settings.load_profile(os.environ.get("RSPCA_HYPOTHESIS", "everyday"))
+
+
+def pytest_make_parametrize_id(val, argname):
+    """Bytes are named after their argument: an id made from them would carry what they hold, a gzip's time too,
+    and workers of pytest-xdist that collect a second apart must find the same ids."""
+    return argname if isinstance(val, bytes) else None

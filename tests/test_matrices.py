@@ -270,7 +270,7 @@ MTX = "%%MatrixMarket matrix {} {} {}\n% a comment\n\n"
         ("t.npy", npy_with((8,)), "1 dimension"),
         ("t.npy", npy_with((0, 4), b""), "at least one sample"),
         ("t.npy", npy_with((2, 2), descr="|O"), "not a .npy file of numbers"),
-        ("t.npy.gz", gzip.compress(npy_with((2, 4))), "unpack it"),
+        ("t.npy.gz", gzip.compress(npy_with((2, 4)), mtime=0), "unpack it"),
         ("t.mtx", MTX.format("coordinate", "real", "general") + "9 9 1000000000000\n1 1 1\n", "too short"),
         ("t.mtx", MTX.format("coordinate", "real", "general") + "1000000000000 9 1\n1 1 1\n", "far more than it can"),
         ("t.mtx", MTX.format("array", "real", "general") + "1000000 1000000\n1\n", "too short"),
@@ -278,7 +278,11 @@ MTX = "%%MatrixMarket matrix {} {} {}\n% a comment\n\n"
         ("t.mtx", MTX.format("coordinate", "real", "general") + "2 2 2\n1 1 1\n", "Matrix Market file"),
         ("t.mtx", MTX.format("coordinate", "real", "general") + "2 2 1\n3 1 1\n", "Matrix Market file"),
         ("t.mtx", MTX.format("coordinate", "real", "general"), "line of sizes"),
-        ("t.mtx.gz", gzip.compress(b"%%MatrixMarket matrix coordinate real general\n9 9 9\n")[:-9], "t.mtx.gz"),
+        (
+            "t.mtx.gz",
+            gzip.compress(b"%%MatrixMarket matrix coordinate real general\n9 9 9\n", mtime=0)[:-9],
+            "t.mtx.gz",
+        ),
         ("t.mtx", MTX.format("coordinate", "complex", "general") + "2 2 1\n1 1 1 1\n", "only real numbers"),
     ],
 )
