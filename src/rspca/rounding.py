@@ -63,9 +63,9 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     Algorithm 1, scaled so that they sum to k; draws are independent. Where x has fewer than k non-zeros all of them
     are in every support.
     """
-    largest = top_k(np.abs(x), k)
-    found = {largest.tobytes(): largest}
     used = np.flatnonzero(x)
+    largest = used[top_k(np.abs(x[used]), k)] if len(used) >= k else top_k(np.abs(x), k)
+    found = {largest.tobytes(): largest}
     p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
     certain, pool = used[np.flatnonzero(p >= 1.0)], np.flatnonzero(p < 1.0)
     pool = pool[decreasing(p[pool])]  # so that the order of the features does not matter
