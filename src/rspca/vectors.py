@@ -32,7 +32,8 @@ def top_k(values: Array, k: int) -> Array:
 def largest_values(values: Array, count: int) -> Array:
     """Return the `count` largest values, in decreasing order."""
     n = len(values)
-    return np.sort(np.partition(values, n - count)[n - count :] if 0 < count < n else values[:count])[::-1]
+    largest = np.partition(values, n - count)[n - count :] if 0 < count < n else values[:count]
+    return np.sort(largest)[::-1]
 
 
 def decreasing(values: Array) -> Array:
