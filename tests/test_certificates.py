@@ -21,10 +21,11 @@ from rspca.certificates.progress import Progress
 from rspca.certificates.search import dominance, search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import largest_below, proven_spectrum, small_gram
+from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.sources import prepare
-from rspca.operators.wrappers import Centered, Deflated, Scaled, ScoreDeflated
+from rspca.operators.standardized import Centered, Scaled
 
 seeds = st.integers(0, 10**6)
 never = bool  # called without arguments, it is False

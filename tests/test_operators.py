@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated, blocks
 from rspca.operators.blocks import BlockOperator
+from rspca.operators.rankone import LowRank
 from rspca.operators.rows import SomeColumns, StoredRows
-from rspca.operators.wrappers import LowRank
 
 M, N = 11, 8
 SUPPORT = np.array([1, 2, 5, 7])

@@ -31,8 +31,8 @@ from rspca.methods import FOUND_TOGETHER, METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.operators.standardized import Centered, Scaled
 from rspca.operators.threads import threads_for
-from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
