@@ -190,8 +190,8 @@ FUNCTIONS = {
     **calls("decompose", partial(rspca.decompose, k=2), X, names="on_step on_component"),
     **calls("relax", rspca.relax, X, 2, names="on_step"),
     **calls("certify", rspca.certify, X, 2, names="on_step"),
-    **calls("path", rspca.path, X, [2], names="on_step"),
-    **calls("compare", rspca.compare, X, 2, names="on_step"),
+    **calls("path", rspca.path, X, [2], names="on_step on_rows"),
+    **calls("compare", rspca.compare, X, 2, names="on_step on_rows"),
     "fit.on_step": lambda value: SparsePCA(k=2).fit(X, on_step=value),
     "fit.on_component": lambda value: SparsePCA(k=2).fit(X, on_component=value),
 }  # fmt: skip
