@@ -71,6 +71,41 @@ def test_a_count_that_is_none_is_refused_by_its_name(call, argument, value):
     assert f"{argument}=" in said or f"{argument} has" in said
 
 
+ABSURD = {"huge": 10**30, "thousands of digits": 10**5000}
+
+
+@table(
+    {"a billion letters": 10**9},
+    {name: WHOLE_NUMBERS[name] for name in ("term_matrix.max_length", "term_counts.max_length")},
+)
+def test_terms_longer_than_can_be_sought_are_refused(call, argument, value):
+    assert "max_length=1000000000 must be at most 1000000 letters" in complaint(call, value)
+
+
+@table(ABSURD, WHOLE_NUMBERS)
+def test_a_count_that_nothing_can_count_to_is_refused_by_its_name(call, argument, value):
+    said = complaint(call, value)
+    assert f"{argument}=" in said
+    assert "must be between" in said or "power of two" in said
+
+
+@table(
+    {"one too many": 100_001, "a billion": 10**9},
+    {name: WHOLE_NUMBERS[name] for name in ("SparsePCA.n_draws", "decompose.n_draws")},
+)
+def test_more_draws_than_can_be_of_use_are_refused(call, argument, value):
+    assert f"n_draws={value} must be at most 100000; more find hardly anything better" in complaint(call, value)
+
+
+@table({"a power of two": 2**50}, {name: WHOLE_NUMBERS[name] for name in (
+    "make_genotypes.m", "make_genotypes.n", "make_genotypes.n_populations", "make_planted_spikes.m",
+    "make_planted_spikes.n", "make_counterexample.n", "make_hadamard.n",
+)})  # fmt: skip
+def test_data_that_do_not_fit_the_memory_are_refused_before_they_are_made(call, argument, value):
+    with pytest.raises(MemoryError, match=r"^Not enough memory: .* Lower "):
+        call(value)
+
+
 @table(TOO_LARGE, {name: WHOLE_NUMBERS[name] for name in (
     "SparsePCA.n_components", "decompose.n_components", "certify.k", "compare.k", "spca.n_comps",
 )})  # fmt: skip
@@ -91,7 +126,8 @@ def test_a_path_needs_whole_numbers(call, argument, value):
     assert "k" in complaint(call, value)
 
 
-NO_POSITIVE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | OUT_OF_RANGE
+BEYOND_FLOATS = {"thousands of digits": 10**5000}
+NO_POSITIVE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | OUT_OF_RANGE | BEYOND_FLOATS
 POSITIVE = {
     **calls("SparsePCA", fit, names="certify_seconds"),
     **calls("decompose", partial(rspca.decompose, k=2), X, names="certify_seconds"),
@@ -111,7 +147,7 @@ def test_a_number_that_must_be_positive_is_refused_by_its_name(call, argument, v
     assert f"{argument}=" in complaint(call, value)
 
 
-NO_SIZE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | {"negative": -1}
+NO_SIZE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | {"negative": -1} | BEYOND_FLOATS
 AT_LEAST_ZERO = {
     **calls("SparsePCA", fit, names="tol"),
     **calls("decompose", partial(rspca.decompose, k=2), X, names="tol"),
@@ -287,7 +323,19 @@ def test_a_gram_matrix_that_is_none_is_refused(call, argument, value):
 
 
 @table(
-    {"zero": 0, "negative": -5, "text": "much", "unit": "5 parsec", "half": 0.5, "list": [], "truth": True},
+    {
+        "zero": 0,
+        "negative": -5,
+        "text": "much",
+        "unit": "5 parsec",
+        "half": 0.5,
+        "list": [],
+        "truth": True,
+        "two points": "1.2.3MB",
+        "many digits": "9" * 400,
+        "huge": 10**30,
+        "thousands of digits": 10**5000,
+    },
     {"as_operator.max_memory": lambda value: rspca.as_operator(X, max_memory=value)},
 )
 def test_a_size_of_memory_that_is_none_is_refused_by_its_name(call, argument, value):

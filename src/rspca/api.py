@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rspca.checks import (
     as_generator,
     check_choice,
+    check_draws,
     check_integer,
     check_listener,
     check_n_components,
@@ -213,7 +214,7 @@ def check_settings(*, method: str, normalization: str, deflation: str, options: 
     check_choice("solver", options["solver"], SOLVERS)
     check_choice("rounding", options["rounding"], ROUNDINGS)
     check_choice("polish", options["polish"], (True, False))
-    check_integer("n_draws", options["n_draws"], 1)
+    check_draws(options["n_draws"])
     check_integer("max_iter", options["max_iter"], 1)
     check_real("tol", options["tol"], 0.0)
     if options["s"] is not None:

@@ -56,7 +56,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     s : float, default=None
         Expected support of the rounding; None means k. With rounding="exact" it shapes the probabilities only.
     n_draws : int, default=16
-        Roundings, of which the best is kept.
+        Roundings, of which the best is kept; at most 100,000.
     normalization : {"svd", "naive"}, default="svd"
         Refit the loadings on the support, or keep their direction.
     polish : bool, default=True
