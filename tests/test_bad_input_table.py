@@ -1,35 +1,17 @@
 """Every public entry point against every kind of bad value: one line that names the argument, before work starts."""
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from good_input import TEXTS, M, N, X, adata, certificate, model
 from refusal import calls, complaint, table
 
 import rspca
 from rspca import SparsePCA, datasets, text
 
-M, N = 10, 6
-X = np.random.default_rng(0).standard_normal((M, N))
 ONES = np.ones(N)
-TEXTS = ["wing flow lift", "heat flow", "library books"]
-
-
-@cache
-def model():
-    return SparsePCA(2, k=3, random_state=0).fit(X)
-
-
-@cache
-def certificate():
-    return rspca.certify(X, 2)
-
-
-def adata():
-    import anndata
-
-    return anndata.AnnData(X.copy())
 
 
 def fit(**options):
