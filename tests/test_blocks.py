@@ -3,6 +3,7 @@
 import threading
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -143,6 +144,32 @@ def test_columns_that_are_kept_fit_the_memory_that_was_given_and_the_oldest_go_f
     assert op.passes == before
     op.columns(np.array([2]))
     assert op.passes == before + 1.0
+
+
+def test_columns_make_room_before_others_are_read():
+    m, k = 2000, 240
+    op = BlockOperator(Watched(data(m, 600)), "4MB")
+    tracemalloc.start()
+    try:
+        op.columns(np.arange(k))
+        tracemalloc.reset_peak()
+        op.columns(np.arange(300, 300 + k))
+        held, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    columns = m * k * 8
+    assert held < 1.1 * columns
+    assert most < 2.25 * columns  # the kept ones and the copy handed out, or the kept ones and blocks in flight
+
+
+def test_threads_that_ask_for_columns_get_theirs():
+    X = data(300, 60)
+    op = BlockOperator(Watched(X), "1MB")
+    rng = np.random.default_rng(0)
+    wanted = [rng.choice(60, 12, replace=False) for _ in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        for support, found in zip(wanted, pool.map(op.columns, wanted), strict=True):
+            np.testing.assert_array_equal(found, X[:, support])
 
 
 def test_columns_too_many_to_keep_are_held_by_their_operator_alone():

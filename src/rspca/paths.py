@@ -102,8 +102,8 @@ def path(
     check_memory(given, wanted[-1])
     prepared = prepare(given, center=center, scale=scale)
     op, unit = balanced(prepared)
-    largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     started, points = time.perf_counter(), dict[int, PathPoint]()
+    largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
 
     def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
         gap = None if upper is None else (upper - value) / value
@@ -127,8 +127,8 @@ def path(
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
         tell(k, value, support, loadings, upper)
         if on_step is not None:
-            step = points[k]
-            on_step(Step(f"k = {k}", 0, number + 1, step.variance, step.upper, time.perf_counter() - started))
+            point = points[k]
+            on_step(Step(f"k = {k}", 0, number + 1, point.variance, point.upper, time.perf_counter() - started))
     return _with_shared_bounds(points.values())
 
 

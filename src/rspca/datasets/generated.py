@@ -140,7 +140,7 @@ def make_genotypes(
         raise ValueError(f"fst={fst} must lie in (0, 1) and linkage={linkage} in [0, 1).")
     rng = as_generator(random_state)
     size = 1.0 * m * n * np.dtype(dtype).itemsize + 16.0 * (m + n_populations) * min(block, n)
-    check_room(size, f"{m} x {n} genotypes of {n_populations} populations", "Lower m or n, or both.")
+    check_room(size, f"{m} x {n} genotypes of {n_populations} populations", "Lower m, n or n_populations.")
     population = np.arange(m) * n_populations // m
     X = np.empty((m, n), dtype=dtype)
     for start in range(0, n, block):

@@ -56,7 +56,7 @@ class BlockOperator(OperatorMixin):
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
         self._bytes_each = row_bytes_of(source)
         self._meter = Meter()
-        self._kept = KeptColumns(self.max_memory)
+        self._kept = KeptColumns(self.restricted_bytes(1), self.max_memory)
 
     @property
     def shape(self) -> tuple[int, int]:
