@@ -307,7 +307,7 @@ def test_what_is_no_anndata_is_refused():
 
 
 def test_x_among_the_layers_is_not_named_as_one():
-    slots = dict.fromkeys(("obsm", "varm", "uns", "var"), {})
+    slots = {name: {} for name in ("obsm", "varm", "uns", "var")}
     adata = SimpleNamespace(
         **slots, X=np.eye(2), layers={None: np.eye(2), "counts": np.eye(2)}, isbacked=False, is_view=False
     )
