@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 
 import rspca
 from rspca import SparsePCA
@@ -23,6 +24,5 @@ def certificate():
 
 
 def adata():
-    import anndata
-
+    anndata = pytest.importorskip("anndata")
     return anndata.AnnData(X.copy())

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import skip_without_extras
 from good_input import TEXTS, M, N, X, adata, certificate, model
 from refusal import complaint, table
 
@@ -145,6 +146,7 @@ CONTENTS = {
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_a_file_of_something_else_is_refused_by_its_name(reader, content, tmp_path):
     name, read = READERS[reader]
+    skip_without_extras(name)
     path = tmp_path / name
     path.write_bytes(CONTENTS[content])
     if content in ("html", "brackets", "latin-1") and reader in ("stop words", "read txt"):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extras import skip_without_extras
 
 import rspca
 from rspca import cli
@@ -43,10 +44,7 @@ def run_doctests(test):
 
 @pytest.mark.parametrize("name", module_names())
 def test_the_examples_of_a_module_run(name):
-    if name in ("rspca.plotting", "rspca.displays"):
-        pytest.importorskip("matplotlib")
-    if name == "rspca.singlecell":
-        pytest.importorskip("anndata")
+    skip_without_extras(name)
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
         run_doctests(test)
 
@@ -159,10 +157,7 @@ def test_commands_of_a_page_are_found():
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
 def test_the_code_and_the_commands_of_a_page_run(path, monkeypatch):
-    if any("matplotlib" in block or "plotting" in block for _, block in blocks(path, "python")):
-        pytest.importorskip("matplotlib")
-    if any("anndata" in block for _, block in blocks(path, "python")):
-        pytest.importorskip("anndata")
+    skip_without_extras(*(block for _, block in blocks(path, "python", *SHELLS)))
     names = {"__name__": "__main__"}
     for number, (language, block) in enumerate(blocks(path, "python", *SHELLS), 1):
         if language in SHELLS:
@@ -176,6 +171,7 @@ def test_the_code_and_the_commands_of_a_page_run(path, monkeypatch):
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
 def test_the_sessions_of_a_page_give_what_they_show(path):
+    skip_without_extras(*(block for _, block in blocks(path, "{doctest}")))
     names = {}
     for number, (_, block) in enumerate(blocks(path, "{doctest}"), 1):
         test = doctest.DocTestParser().get_doctest(block, names, f"{path.name} {number}", str(path), 0)
