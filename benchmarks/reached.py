@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from coverage import CoverageData
-from mutations import SOURCE
 from package_copy import ROOT, Copy
 
 KEPT = ROOT / "benchmarks" / ".reached"
@@ -47,7 +46,7 @@ class Reached:
 def measured(place: Copy, test: str, files: Iterable[str], compiled: bool = True) -> dict[str, Any]:
     """Return the lines of these files that each test of a test file runs, and the seconds it takes."""
     target = KEPT / (test.replace(".py", "") + ("" if compiled else "-interpreted") + ".json")
-    key = key_of(test)
+    key = key_of(place, test)
     if target.exists() and (kept := json.loads(target.read_text()))["key"] == key:
         return dict(kept)
     configuration, durations = place.folder / "coverage.ini", place.folder / "seconds.json"
@@ -68,10 +67,11 @@ def measured(place: Copy, test: str, files: Iterable[str], compiled: bool = True
     return dict(json.loads(target.read_text()))
 
 
-def key_of(test: str) -> str:
-    """Return what the measurement of a test file depends on."""
-    helpers = [path for path in (ROOT / "tests").glob("*.py") if not path.name.startswith("test_")]
+def key_of(place: Copy, test: str) -> str:
+    """Return what the measurement of a test file depends on, in the copy, which nobody edits meanwhile."""
+    tests = place.folder / "tests"
+    helpers = [path for path in tests.glob("*.py") if not path.name.startswith("test_")]
     whole = hashlib.sha256()
-    for path in sorted([*SOURCE.rglob("*.py"), *helpers, ROOT / "tests" / test]):
-        whole.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted([*(place.folder / "rspca").rglob("*.py"), *helpers, tests / test]):
+        whole.update(path.relative_to(place.folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return whole.hexdigest()
