@@ -47,11 +47,11 @@ TESTS = [
     f"test_{name}.py"
     for name in (
         "vectors", "groups", "spectral", "relaxation", "rounding", "polishing", "deflation", "variance", "sketch",
-        "certificates", "certify", "decomposition", "estimator", "invariants", "invariants_symmetry", "methods",
-        "paper", "paths",
+        "bounds_formulas", "nodes", "certificates", "certify", "decomposition", "estimator", "invariants",
+        "invariants_symmetry", "methods", "paths",
     )
 ]  # fmt: skip
-INTERPRETED = {"certificates/nodes.py": ["test_certificates.py", "test_certify.py", "test_invariants.py"]}
+INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py", "test_certify.py"]}
 """Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
 compilation is waited for and nothing compiled before is taken for them. For all other mutants the compiled functions
 are those of the copy."""
