@@ -20,7 +20,6 @@ import ast
 import itertools
 import json
 import signal
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +30,7 @@ from typing import Any, TypeVar
 
 from mutations import SEED, Mutant, difference, key_of, lines_of, mutants_of, mutated
 from package_copy import ROOT, Copy
-from reached import Reached, measured
+from reached import KEPT, Reached, measured
 
 Job, Done = TypeVar("Job"), TypeVar("Done")
 
@@ -47,7 +46,7 @@ TESTS = [
     f"test_{name}.py"
     for name in (
         "vectors", "groups", "spectral", "relaxation", "rounding", "polishing", "deflation", "variance", "sketch",
-        "bounds_formulas", "nodes", "certificates", "certify", "decomposition", "estimator", "invariants",
+        "bounds_formulas", "nodes", "stages", "certificates", "certify", "decomposition", "estimator", "invariants",
         "invariants_symmetry", "methods", "paths",
     )
 ]  # fmt: skip
@@ -55,8 +54,8 @@ INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"
 """Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
 compilation is waited for and nothing compiled before is taken for them. For all other mutants the compiled functions
 are those of the copy."""
-TIME = 90.0
-"""Seconds of tests for one mutant, as measured without it."""
+TIME = 40.0
+"""CPU seconds of tests for one mutant, as measured without it."""
 LATE = 4.0
 """A mutant that needs so many times the CPU time of its tests counts as noticed, after half a minute for compiling."""
 EQUIVALENT: dict[tuple[str, str], str] = {
@@ -175,10 +174,12 @@ def machine() -> str:
 
 def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -> None:
     """Run what is left, several at a time, and keep each result as it comes."""
-    with tempfile.TemporaryDirectory() as folder, options.out.open("a") as kept:
+    with options.out.open("a") as kept:
         places: Queue[Copy] = Queue()
         for number in range(options.jobs):
-            places.put(Copy(Path(folder) / str(number)))
+            place = Copy(KEPT / f"copy{number}")
+            place.warm()
+            places.put(place)
 
         def measure(job: tuple[str, bool], place: Copy) -> dict[str, Any]:
             return measured(place, job[0], FILES, compiled=job[1])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,14 +19,23 @@ MEMORY = 8 << 30
 """Bytes of addresses a process may have: a wrong size ends the process, not the machine."""
 
 
+COMPILING = ["tests/test_nodes.py", "tests/test_groups.py"]
+
+
 class Copy:
-    """A copy of the package in a folder of its own."""
+    """A copy of the package in a folder that is kept, with what numba compiled there: good until a file changes."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.writes = folder, 0
-        shutil.copytree(SOURCE, folder / "rspca", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        self.folder, self.keeps = folder, True
+        for source, name in ((SOURCE, "rspca"), (ROOT / "tests", "tests")):
+            for old in (folder / name).rglob("*.py"):
+                old.unlink()
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         shutil.copy(ROOT / "pyproject.toml", folder)
+
+    def warm(self) -> None:
+        """Compile what numba compiles: later it is no part of the time of a test."""
+        self.pytest(COMPILING, seconds=1000)
 
     def changed(self, file: str, source: bytes) -> Changed:
         """Return a context in which a file has another text."""
@@ -43,6 +53,7 @@ class Copy:
             "RSPCA_DATA": os.environ.get("RSPCA_DATA", str(ROOT.parent / "shared" / "data")),
             **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")},
             **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}),
+            **({} if self.keeps else {"PYTHONDONTWRITEBYTECODE": "1"}),
         }
 
         def limited() -> None:
@@ -65,21 +76,22 @@ class Copy:
 class Changed:
     """A file with another text, and with the old one, as old as it was, at the end.
 
-    Each text has a time of its own, so that neither Python nor numba takes what was compiled of another for it; what
-    was compiled of the old text is still good afterwards.
+    The time differs too, so that neither Python nor numba takes what was compiled of the old text for the new one, and
+    nothing is kept of the new one. What was compiled of the old text is still good afterwards.
     """
 
     def __init__(self, copy: Copy, target: Path, source: bytes) -> None:
         self.copy, self.target, self.source = copy, target, source
-        self.before, self.time = target.read_bytes(), int(target.stat().st_mtime)
+        self.before, self.time = target.read_bytes(), target.stat().st_mtime_ns
 
     def __enter__(self) -> None:
-        self.copy.writes += 1
-        self.write(self.source, self.time + self.copy.writes)
+        self.copy.keeps = False
+        self.write(self.source, time.time_ns())
 
     def __exit__(self, *_: object) -> None:
         self.write(self.before, self.time)
+        self.copy.keeps = True
 
     def write(self, source: bytes, time: int) -> None:
         self.target.write_bytes(source)
-        os.utime(self.target, (time, time))
+        os.utime(self.target, ns=(time, time))
