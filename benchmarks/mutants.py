@@ -46,8 +46,8 @@ TESTS = [
     f"test_{name}.py"
     for name in (
         "vectors", "groups", "spectral", "relaxation", "rounding", "polishing", "deflation", "variance", "sketch",
-        "bounds_formulas", "nodes", "stages", "certificates", "certify", "decomposition", "estimator", "invariants",
-        "invariants_symmetry", "methods", "paths",
+        "bounds_formulas", "nodes", "stages", "proof_parts", "certificates", "certify", "decomposition", "estimator",
+        "invariants", "invariants_symmetry", "methods", "paths",
     )
 ]  # fmt: skip
 INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py", "test_certify.py"]}
