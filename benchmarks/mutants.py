@@ -83,24 +83,32 @@ def compiles(one: Mutant) -> bool:
 
 
 def examine(one: Mutant, place: Copy, reached: Reached) -> dict[str, Any]:
-    """Run a mutant against the tests that run its lines."""
+    """Run a mutant against the tests that run its lines; a test that fails must fail again, alone."""
     began = time.perf_counter()
     tests = reached.tests(one.file, lines_of(one), TIME)
-    noticed, by = False, "no test runs it"
-    if tests:
-        limit = 30.0 + LATE * sum(reached.seconds[name] for name in tests)
-        with place.changed(one.file, mutated(one)):
-            ended = place.pytest(["-x", *tests], seconds=limit, compiled=one.file not in INTERPRETED)
-        failures = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        if ended.returncode > 1 and not failures:
-            raise SystemExit(f"pytest could not run {one.name}:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
-        late = ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
-        noticed = ended.returncode != 0
-        by = failures[0].split(" - ")[0] if failures else "time" if late else f"exit {ended.returncode}"
+    noticed, by, left = False, "", tests
+    with place.changed(one.file, mutated(one)):
+        while left and not noticed:
+            by = failure(one, place, left, reached)
+            noticed = bool(by) and (by not in left or failure(one, place, [by], reached) == by)
+            left = [name for name in left if name != by] if by else []
+    seconds = round(time.perf_counter() - began, 1)
     return {
-        "name": one.name, "noticed": noticed, "by": by, "seconds": round(time.perf_counter() - began, 1),
-        "tests": len(tests), "difference": difference(one),
+        "name": one.name, "noticed": noticed, "by": by if noticed else "", "seconds": seconds, "tests": len(tests),
+        "difference": difference(one),
     }  # fmt: skip
+
+
+def failure(one: Mutant, place: Copy, tests: list[str], reached: Reached) -> str:
+    """Return the first of the tests that fails, or what else went wrong, or nothing."""
+    limit = 30.0 + LATE * sum(reached.seconds[name] for name in tests)
+    ended = place.pytest(["-x", *tests], seconds=limit, compiled=one.file not in INTERPRETED)
+    failures = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if failures:
+        return failures[0].split(" ", 1)[1].split(" - ")[0]
+    if ended.returncode > 1:
+        raise SystemExit(f"pytest could not run {one.name}:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+    return {0: "", -signal.SIGXCPU: "time", -signal.SIGKILL: "time"}.get(ended.returncode, f"exit {ended.returncode}")
 
 
 def report(results: list[dict[str, Any]], say: Any) -> None:
