@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -15,11 +14,8 @@ from pathlib import Path
 from mutations import SOURCE
 
 ROOT = Path(__file__).resolve().parent.parent
-MEMORY = 8 << 30
-"""Bytes of addresses a process may have: a wrong size ends the process, not the machine."""
-
-
 COMPILING = ["tests/test_nodes.py", "tests/test_groups.py"]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", "-rfE"]
 
 
 class Copy:
@@ -32,45 +28,43 @@ class Copy:
                 old.unlink()
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         shutil.copy(ROOT / "pyproject.toml", folder)
-
-    def warm(self) -> None:
-        """Compile what numba compiles: later it is no part of the time of a test."""
-        self.pytest(COMPILING, seconds=1000)
+        self.environment = os.environ | {
+            "PYTHONPATH": f"{folder}{os.pathsep}{Path(__file__).parent}",
+            "RSPCA_HYPOTHESIS": "mutants",
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
+            "RSPCA_DATA": os.environ.get("RSPCA_DATA", str(ROOT.parent / "shared" / "data")),
+            **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")},
+        }
+        self.zygote = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("zygote.py"))], cwd=folder, env=self.environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.pytest(COMPILING, seconds=1000)  # later it is no part of the time of a test
 
     def changed(self, file: str, source: bytes) -> Changed:
         """Return a context in which a file has another text."""
         return Changed(self, self.folder / "rspca" / file, source)
 
-    def pytest(
-        self, options: Sequence[str], *, seconds: float, compiled: bool = True, coverage: Sequence[str] = (),
-        **environment: str,
-    ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-        """Run pytest in the copy, for so many seconds of CPU time at most."""
-        environment |= {
-            "PYTHONPATH": f"{self.folder}{os.pathsep}{Path(__file__).parent}",
-            "RSPCA_HYPOTHESIS": "mutants",
-            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
-            "RSPCA_DATA": os.environ.get("RSPCA_DATA", str(ROOT.parent / "shared" / "data")),
-            **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")},
-            **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}),
-            **({} if self.keeps else {"PYTHONDONTWRITEBYTECODE": "1"}),
-        }
+    def pytest(self, tests: Sequence[str], *, seconds: float, compiled: bool = True) -> tuple[int, str]:
+        """Run pytest until a test fails, for so many seconds of CPU time at most; return its code and its output."""
+        job = {"arguments": ["-x", *OPTIONS, *tests], "seconds": seconds, "compiled": compiled, "keeps": self.keeps}
+        assert self.zygote.stdin is not None
+        assert self.zygote.stdout is not None
+        self.zygote.stdin.write(json.dumps(job) + "\n")
+        self.zygote.stdin.flush()
+        ended = json.loads(self.zygote.stdout.readline())
+        return ended["code"], ended["output"]
 
-        def limited() -> None:
-            """Let the operating system end the process: the time of other processes does not count."""
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 20))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-        command = [
-            sys.executable, *coverage, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no",
-            "-rfE", *options,
-        ]  # fmt: skip
+    def covered(self, configuration: Path, test: str, *, compiled: bool, **environment: str) -> None:
+        """Run a test file under coverage, with the plugin that tells tests apart."""
+        command = ["coverage", "run", f"--rcfile={configuration}", "-m", "pytest", *OPTIONS, "-p", "contexts"]
+        environment |= {} if compiled else {"NUMBA_DISABLE_JIT": "1"}
         ended = subprocess.run(
-            command, cwd=self.folder, env=os.environ | environment, capture_output=True, text=True, preexec_fn=limited
-        )
-        if ended.returncode in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP):
-            raise SystemExit("stopped from outside")
-        return ended
+            [sys.executable, "-m", *command, f"tests/{test}"], cwd=self.folder, env=self.environment | environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if ended.returncode:
+            raise SystemExit(f"{test} fails without any mutant: mend that first.\n{ended.stdout}{ended.stderr}")
 
 
 class Changed:

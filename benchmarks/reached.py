@@ -14,7 +14,6 @@ from coverage import CoverageData
 from package_copy import ROOT, Copy
 
 KEPT = ROOT / "benchmarks" / ".reached"
-SECONDS = 3000
 CONFIGURATION = "[run]\nsource = rspca\ndata_file = {folder}/measured\n"
 
 
@@ -51,12 +50,7 @@ def measured(place: Copy, test: str, files: Iterable[str], compiled: bool = True
         return dict(kept)
     configuration, durations = place.folder / "coverage.ini", place.folder / "seconds.json"
     configuration.write_text(CONFIGURATION.format(folder=place.folder))
-    ended = place.pytest(
-        ["-p", "contexts", f"tests/{test}"], seconds=SECONDS, compiled=compiled, RSPCA_SECONDS=str(durations),
-        coverage=["-m", "coverage", "run", f"--rcfile={configuration}"], COVERAGE_CORE="ctrace",
-    )  # fmt: skip
-    if ended.returncode:
-        raise SystemExit(f"{test} fails without any mutant: mend that first.\n{ended.stdout}{ended.stderr}")
+    place.covered(configuration, test, compiled=compiled, RSPCA_SECONDS=str(durations), COVERAGE_CORE="ctrace")
     data = CoverageData(str(place.folder / "measured"))
     data.read()
     lines = {file: data.contexts_by_lineno(str(place.folder / "rspca" / file)) for file in files}

@@ -155,6 +155,31 @@ def z_of(G, k):
     return float(np.sort(squares, axis=0)[-k:].sum(axis=0).max())
 
 
+def test_eigenvalues_are_raised_by_what_their_decomposition_may_have_lost():
+    X = np.random.default_rng(0).standard_normal((80, 64))
+    A = X.T @ X
+    values = np.linalg.eigvalsh(A)
+    lost = 4.0 * 64 * B.EPS * values[-1]
+    assert B.largest_eigenvalue(A) - values[-1] == pytest.approx(lost, rel=0.05)
+    pairs, full = B.spectrum(A), np.linalg.eigh(A)[0]
+    assert pairs.values[:5] - full[::-1][:5] == pytest.approx(np.full(5, lost), rel=0.05)
+    assert pairs.rest - full[0] == pytest.approx(lost, rel=0.05)
+
+
+def test_rows_that_are_streamed_are_longer_by_their_errors(monkeypatch):
+    monkeypatch.setattr(precision, "sum_error", lambda op: 1e-3)
+    op = DenseOperator(np.random.default_rng(0).standard_normal((6, 9)))
+    A, r2, d = op.gram_block(np.arange(9)), precision.reach(op) ** 2, precision.sq_norms(op)
+    rows = A - np.diag(np.diagonal(A))
+    for k in (1, 2, 4):
+        slack = 1e-3 * np.sqrt(r2 * largest(r2, k - 1))
+        energy = [largest(row**2, k - 1) for row in rows]
+        sums = np.array([largest(np.abs(row), k - 1) for row in rows])
+        found = streamed_rows(op, k, out_of_time=never)
+        assert found.frobenius == pytest.approx(B.frobenius(d, (np.sqrt(energy) + slack) ** 2, k), rel=1e-12)
+        assert found.gershgorin == pytest.approx((d + sums + np.sqrt(k) * slack).max(), rel=1e-12)
+
+
 # --- the duals in the scores ------------------------------------------------------------------------------------------
 
 
