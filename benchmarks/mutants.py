@@ -66,8 +66,6 @@ INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"
 """Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
 compilation is waited for and nothing compiled before is taken for them. For all other mutants the compiled functions
 are those of the copy."""
-TIME = 40.0
-"""CPU seconds of tests for one mutant, as measured without it."""
 LATE = 4.0
 """A mutant that needs so many times the CPU time of its tests counts as noticed, after half a minute for compiling."""
 EQUIVALENT: dict[tuple[str, str], str] = {
@@ -134,10 +132,10 @@ def compiles(one: Mutant) -> bool:
     return True
 
 
-def examine(one: Mutant, place: Copy, reached: Reached) -> dict[str, Any]:
+def examine(one: Mutant, place: Copy, reached: Reached, most: float) -> dict[str, Any]:
     """Run a mutant against the tests that run its lines; a test that fails must fail again, alone."""
     began = time.perf_counter()
-    tests = reached.tests(one.file, lines_of(one), TIME)
+    tests = reached.tests(one.file, lines_of(one), most)
     noticed, by, left = False, "", tests
     with place.changed(one.file, mutated(one)):
         while left and not noticed:
@@ -211,6 +209,9 @@ def main() -> None:
         "--limit", type=int, default=WANTED, help="so many of the mutants, in the order they were drawn"
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument(
+        "--seconds", type=float, default=40.0, help="CPU time of the tests for one mutant, as measured without it"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS / "mutants.jsonl", help="where results are kept")
     parser.add_argument("--report", action="store_true", help="only print what --out has")
     parser.add_argument("--again", action="store_true", help="run those again that were not noticed")
@@ -250,7 +251,7 @@ def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -
         }
 
         def work(one: Mutant, place: Copy) -> dict[str, Any]:
-            return examine(one, place, slow.get(one.file, quick))
+            return examine(one, place, slow.get(one.file, quick), options.seconds)
 
         for result in in_parallel(work, left, places):
             done[result["name"]] = result
