@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rspca.vectors import (
+    decreasing,
     inclusion_probabilities,
     l1_l2_maximizer,
     l1_projection,
     largest_in_columns,
+    largest_values,
     oriented,
     scaled_to_sum,
     soft,
@@ -129,6 +131,16 @@ def test_the_largest_in_columns_are_those_of_each_column(rows, k):
     for column in range(values.shape[1]):
         expected[top_k(values[:, column], k), column] = True
     np.testing.assert_array_equal(largest_in_columns(values, k), expected)
+
+
+@given(vectors | with_ties, st.integers(0, 30))
+def test_the_largest_values_come_in_decreasing_order(values, count):
+    assert largest_values(values, min(count, len(values))).tolist() == sorted(values, reverse=True)[:count]
+
+
+@given(vectors | with_ties)
+def test_values_decrease_and_those_that_tie_keep_their_order(values):
+    assert decreasing(values).tolist() == sorted(range(len(values)), key=lambda i: (-values[i], i))
 
 
 def test_top_k_of_equal_values_is_the_first_k():

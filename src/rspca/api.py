@@ -27,6 +27,7 @@ from rspca.components import Component, Decomposition, Loop, OnComponent, OnStep
 from rspca.decomposition import ROUNDINGS, Options, check_memory
 from rspca.deflation import DEFLATIONS
 from rspca.linkage import limits
+from rspca.memory import keep_freed_blocks
 from rspca.methods import FOUND_TOGETHER, METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
@@ -124,6 +125,7 @@ def decompose(
         raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
     before = op.passes
     check_memory(op, max(ks), sketched=method == "rspca" and solver == "linearized")
+    keep_freed_blocks()
     op = prepare(op, center=center, scale=scale)
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
     if method == "rspca":

@@ -63,9 +63,8 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
         step = l1_l2_maximizer(seen.gradient, k)
-        outside = np.ones(n, dtype=bool)
-        outside[features] = False
-        settled = (gain <= enough * variance or (data.exact and end.converged)) and not np.any(step[outside])
+        inside = np.count_nonzero(step[features]) == np.count_nonzero(step)
+        settled = (gain <= enough * variance or (data.exact and end.converged)) and inside
         if settled or spent >= max_iter:
             return Climbed(x, seen.gradient, variance, spent, settled)
         end, features = ascend(step, seen.gradient, max_iter - spent)
@@ -104,10 +103,14 @@ def improve_by_sketch(
             data.operator(features), starts[:, starts.any(axis=0)], k, choice=choice.among(features),
             finalists=FINALISTS, tol=tol,
         )[0]  # fmt: skip
-        # The sketch is exact at the last vector. Where it keeps its support, all that is left to gain is the refit.
-        if np.array_equal(features[end.support], best.support) or end.variance - variance <= tol * variance:
-            break
         support = features[end.support]
+        if np.array_equal(support, best.support):  # the sketch is exact at the last vector: what it gains is the refit
+            if end.variance > variance:
+                best, variance = end._replace(support=support), end.variance
+                gradient = data.guess(spread(end.loadings, support, n))
+            break
+        if end.variance - variance <= tol * variance:
+            break
         V = spread(end.loadings, support, n)[:, None]
         seen = data.confirm(V[:, 0])
         gain = seen.variance - variance

@@ -73,7 +73,8 @@ class Choice(NamedTuple):
 
     def among(self, some: Array) -> Choice:
         """Return the same choice among some features only, renumbered in their order."""
-        allowed = np.flatnonzero(np.isin(some, self.features))
+        places = np.minimum(np.searchsorted(self.features, some), len(self.features) - 1)
+        allowed = np.flatnonzero(self.features[places] == some)
         return Choice(allowed, None if self.groups is None else self.groups._replace(labels=self.groups.labels[some]))
 
     def exchanges(self, support: Array, entering: Array) -> Array | bool:

@@ -16,7 +16,7 @@ from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
 from rspca.sketch import MOST_ROWS, Sketch, Whole
-from rspca.vectors import inclusion_probabilities, spread
+from rspca.vectors import inclusion_probabilities, spread, unit
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -76,7 +76,7 @@ def rspca_component(
         supports = [completed(one, relaxed, choice) for one in supports]
         if options.polish:
             supports = promising_draws(relaxed, supports)
-        candidates = np.column_stack([on_completed(relaxed, one) for one in supports])
+        candidates = np.column_stack([spread(entries(relaxed, one), one, op.shape[1]) for one in supports])
         if not options.polish:  # nothing will improve the choice, so all draws are multiplied, as one block
             candidates = candidates[:, [int(np.argmax(op.variances(candidates)))]]
     x, swap_optimal = candidates[:, 0], None
@@ -96,19 +96,19 @@ def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
 
     By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product at all.
     """
-    promised = [float(on_completed(relaxed, one) @ relaxed.gradient) for one in supports]
+    promised = [float(entries(relaxed, one) @ relaxed.gradient[one]) for one in supports]
     others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[:POLISHED_DRAWS]
     return [supports[i] for i in [0, *others]]
 
 
 def on_support(x: Array, support: Array) -> Array:
     """Return x with all other entries set to zero, scaled to unit length."""
-    return spread(x[support] / np.linalg.norm(x[support]), support, len(x))
+    return spread(unit(x[support]), support, len(x))
 
 
-def on_completed(relaxed: Climbed, support: Array) -> Array:
-    """Return x on the support; the gradient there, which is the next power step, where x lacks some of it."""
-    return on_support(relaxed.x if relaxed.x[support].all() else relaxed.gradient, support)
+def entries(relaxed: Climbed, support: Array) -> Array:
+    """Return x on the support, scaled; the gradient there, which is the next power step, where x lacks some of it."""
+    return unit(relaxed.x[support] if relaxed.x[support].all() else relaxed.gradient[support])
 
 
 def completed(support: Array, relaxed: Climbed, choice: Choice) -> Array:

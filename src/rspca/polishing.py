@@ -9,6 +9,7 @@ import numpy as np
 from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
+from rspca.vectors import largest_values
 
 SWAP_BUDGET = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
@@ -109,9 +110,10 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
             gradient = op.gradient(part, support, best.loadings)
         worth = gradient**2 / np.maximum(value - diagonal, SMALLEST_GAIN * value)
         inside = best.loadings**2 * np.maximum(value - diagonal[support], 0.0)
-        outside = np.delete(worth[choice.features], np.searchsorted(choice.features, support))
-        pairs = min(len(support), len(outside))
-        joining, leaving = np.sort(outside)[::-1][:pairs], np.sort(inside)[:pairs]
+        outside = worth[choice.features]
+        outside[np.searchsorted(choice.features, support)] = 0.0
+        pairs = min(len(support), len(outside) - len(support))
+        joining, leaving = largest_values(outside, pairs), np.sort(inside)[:pairs]
         count = int(np.count_nonzero(joining > leaving))
         while count:
             # so much more must a feature outside be worth that the clearest `count` cases are left

@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.checks import check_integer, check_real, check_rng, check_vector, real_array
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.vectors import inclusion_probabilities, scaled_to_sum, top_k
+from rspca.vectors import decreasing, inclusion_probabilities, scaled_to_sum, top_k
 
 MOST_EMPTY_DRAWS = 1000
 
@@ -63,24 +63,22 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     Algorithm 1, scaled so that they sum to k; draws are independent. Where x has fewer than k non-zeros all of them
     are in every support.
     """
-    largest = top_k(np.abs(x), k)
-    p = scaled_to_sum(inclusion_probabilities(x, s), k)
+    used = np.flatnonzero(x)
+    largest = used[top_k(np.abs(x[used]), k)] if len(used) >= k else top_k(np.abs(x), k)
     found = {largest.tobytes(): largest}
-    used = np.flatnonzero(p)
-    used = used[np.argsort(-p[used], kind="stable")]  # so that the order of the features does not matter
-    p = p[used]
-    certain = p >= 1.0
-    pool, wanted = np.flatnonzero(~certain), k - np.count_nonzero(certain)
+    p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
+    certain, pool = used[np.flatnonzero(p >= 1.0)], np.flatnonzero(p < 1.0)
+    pool = pool[decreasing(p[pool])]  # so that the order of the features does not matter
+    pool, p, wanted = used[pool], p[pool], k - len(certain)
     if len(pool) > wanted > 0:
-        ends, p = np.zeros(len(pool) + 1), p[pool]
+        ends = np.zeros(len(pool) + 1)
         for _ in range(n_draws):
             order = rng.permutation(len(pool))  # an order for each draw: in a common one few supports can come up
             np.cumsum(p[order], out=ends[1:])
             # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
             marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
-            drawn = certain.copy()
-            drawn[pool[order[marks[1:] > marks[:-1]]]] = True
-            support = np.sort(used[drawn])
+            drawn = pool[order[np.flatnonzero(marks[1:] > marks[:-1])]]
+            support = np.sort(np.concatenate([certain, drawn]))
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.vectors import unit
 
 DENSE = 64
 """Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
@@ -54,7 +55,7 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
     size = min(n, BASIS + 2 * count)
     basis = np.empty((n, size), order="F")
     projected = np.zeros((size, size))
-    basis[:, 0] = _unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
+    basis[:, 0] = unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
     filled = 1  # vectors in the basis; the last of them has not been multiplied yet
     for iteration in range(1, max_iter + 1):
         image = op.gram(basis[:, filled - 1])
@@ -76,7 +77,7 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
             filled = kept
         if beta <= 1e-14 * scale:  # the space is invariant: go on outside it
             rest, _ = _orthogonalized(_fresh(n, filled), basis[:, :filled])
-        basis[:, filled] = _unit(rest)
+        basis[:, filled] = unit(rest)
         filled += 1
     return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
 
@@ -92,10 +93,6 @@ def _orthogonalized(v: Array, basis: Array) -> tuple[Array, Array]:
     v = v - basis @ coefficients
     again = basis.T @ v
     return v - basis @ again, coefficients + again
-
-
-def _unit(v: Array) -> Array:
-    return v / np.linalg.norm(v)
 
 
 def _fresh(n: int, seed: int) -> Array:

@@ -78,6 +78,8 @@ def cosines(columns: Array) -> Array:
 
 def largest_cosine(columns: Array) -> float:
     """Return the largest |cosine| between two columns: how far they are from orthogonal."""
+    if columns.shape[1] == 1:
+        return 0.0
     sizes = np.abs(cosines(columns))
     np.fill_diagonal(sizes, 0.0)
     return float(sizes.max(initial=0.0))

@@ -21,9 +21,26 @@ def top_k(values: Array, k: int) -> Array:
     if k <= 0:
         return np.arange(0)
     level = np.partition(values, n - k)[n - k]
+    found = np.flatnonzero(values >= level)
+    if len(found) == k:
+        return found
     above = np.flatnonzero(values > level)
     ties = np.flatnonzero(values == level)[: k - len(above)]
     return np.sort(np.concatenate([above, ties]))
+
+
+def largest_values(values: Array, count: int) -> Array:
+    """Return the `count` largest values, in decreasing order."""
+    n = len(values)
+    largest = np.partition(values, n - count)[n - count :] if 0 < count < n else values[:count]
+    return np.sort(largest)[::-1]
+
+
+def decreasing(values: Array) -> Array:
+    """Return the order in which values decrease; those that tie keep their order."""
+    order = np.argsort(-values)  # several times as fast as a stable sort, which only ties need
+    ordered = values[order]
+    return np.argsort(-values, kind="stable") if np.any(ordered[1:] == ordered[:-1]) else order
 
 
 def largest_in_columns(values: Array, k: int) -> Array:
@@ -46,6 +63,11 @@ def spread(values: Array, support: Array, n: int) -> Array:
     out = np.zeros(n)
     out[support] = values
     return out
+
+
+def unit(x: Array) -> Array:
+    """Return x scaled to unit length."""
+    return np.asarray(x / np.linalg.norm(x))
 
 
 def oriented(x: Array) -> Array:
@@ -92,15 +114,15 @@ def _level(size: Array, k: float) -> float:
     """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the largest magnitudes where these are enough."""
     n, most = len(size), int(HEAD * k)
     if most < n // 2:
-        head = np.partition(size, n - most)[n - most :]
+        head = np.sort(np.partition(size, n - most)[n - most :])
         level = _level_of(head, k)
         if level >= head[0]:  # what was left out is below the level, so it has no part in it
             return level
-    return _level_of(size, k)
+    return _level_of(np.sort(size), k)
 
 
 def _level_of(active: Array, k: float) -> float:
-    """Return the same level from all magnitudes.
+    """Return the same level from all magnitudes, in increasing order.
 
     Were all s magnitudes above the level, it would solve a quadratic. Magnitudes below it only lower that solution, so
     they can be dropped and the next solution is larger, until all that are left are above (Michelot's idea).
@@ -111,7 +133,7 @@ def _level_of(active: Array, k: float) -> float:
         mean = float(active.sum()) / s
         deviations = active - mean
         found = mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s)
-        above = active[active > found]
+        above = active[np.searchsorted(active, found, side="right") :]
         if len(above) == s or found <= level:
             return max(level, found)
         level, active = max(found, 0.0), above
@@ -140,7 +162,7 @@ def scaled_to_sum(p: Array, total: float) -> Array:
     """Return min(c p_i, 1) with c such that the sum is `total`, or as near to it as the support of p allows."""
     if np.count_nonzero(p) <= total:
         return (p > 0).astype(float)
-    ordered = np.sort(p[p > 0])[::-1]
+    ordered = np.sort(p[np.flatnonzero(p)])[::-1]
     rest = np.cumsum(ordered[::-1])[::-1]  # rest[i]: sum of all but the i largest
     fixed = np.arange(len(ordered))
     factor = (total - fixed) / rest
