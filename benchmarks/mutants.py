@@ -46,7 +46,7 @@ SMALL = tuple(
     f"tests/test_{name}.py"
     for name in (
         "vectors", "spectral", "relaxation", "rounding", "polishing", "deflation", "variance", "bounds_formulas",
-        "nodes", "stages", "proof_parts", "certificates",
+        "nodes", "stages", "proof_parts", "certificates", "ascent",
     )
 )  # fmt: skip
 """Tests of parts: they come before those of the whole, which take long to collect."""
