@@ -28,6 +28,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any, TypeVar
 
+from equivalents import EQUIVALENT
 from mutations import SEED, Mutant, difference, key_of, lines_of, mutants_of, mutated
 from package_copy import ROOT, Copy
 from reached import KEPT, Reached, measured
@@ -68,53 +69,6 @@ compilation is waited for and nothing compiled before is taken for them. For all
 are those of the copy."""
 LATE = 4.0
 """A mutant that needs so many times the CPU time of its tests counts as noticed, after half a minute for compiling."""
-EQUIVALENT: dict[tuple[str, str], str] = {
-    (
-        "certificates/elimination.py",
-        "top = np.partition(rows**2, n - k + (0), axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))",
-    ): "to put the k-th largest in its place puts the k - 1 larger ones behind it too",
-    (
-        "certificates/duals.py",
-        "apart = np.maximum((rho - inner[rest] ** 2) * (lengths[rest] - inner[rest] ** 2), (-1.0))",
-    ): "both factors are positive where it is used: the guard is against underflow",
-    (
-        "certificates/duals.py",
-        "return (-np.empty(0))",
-    ): "nothing, negated, is nothing",
-    (
-        "certificates/bounds.py",
-        "return float(values[-1] + 4.0 * len(A) * EPS * np.abs(values).max(initial=(-1.0)))",
-    ): "magnitudes are not negative, and a matrix has at least one eigenvalue",
-    (
-        "certificates/nodes.py",
-        "if (value >= largest[0]):",
-    ): "a value that equals the least of those kept takes the place of its equal",
-    (
-        "certificates/nodes.py",
-        "best, shift = np.inf, (-1.0)",
-    ): "the first shift tried is below infinity and replaces it",
-    (
-        "certificates/nodes.py",
-        "everyone = np.zeros(len(outer), dtype=np.bool_)",
-    ): "who is left is not asked there: the bound alone is used",
-    (
-        "certificates/search.py",
-        "exchanges = k * int(dominated.sum(axis=(-1)).max(initial=0))",
-    ): "of c multiples of one direction one has all others below it, and one has all others above it",
-    (
-        "certificates/stages.py",
-        'inner.proven("all that is left", inner.lower, (1.0))',
-    ): "the seconds of a bound inside a step are not told",
-    (
-        "certificates/stages.py",
-        "return leading_pairs(op.restrict(support), (2), tol=1e-9).vectors[:, 0]",
-    ): "the first of two leading vectors is the leading one",
-    (
-        "variance.py",
-        "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
-    ): "a column of zeros stays one, whatever it is divided by",
-}
-"""Mutants that change no result, (file, line of the mutant) -> why; counted apart."""
 
 
 def chosen() -> list[Mutant]:
@@ -157,7 +111,7 @@ def failure(one: Mutant, place: Copy, tests: list[str], reached: Reached) -> str
     failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
     if failures:
         return failures[0].split(" ", 1)[1].split(" - ")[0]
-    if code > 1:
+    if code in (4, 5):  # pytest found no such tests
         raise SystemExit(f"pytest could not run {one.name}:\n{output[-4000:]}")
     return {0: "", -signal.SIGXCPU: "time", -signal.SIGKILL: "time"}.get(code, f"exit {code}")
 
