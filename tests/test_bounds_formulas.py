@@ -130,6 +130,30 @@ def test_the_best_level_of_a_soft_threshold_is_the_best_of_all():
         assert value <= min(tried) * (1.0 + 2e-3)
 
 
+def test_levels_are_tried_on_a_grid_and_then_by_golden_sections_about_the_best(monkeypatch):
+    tried = {}
+
+    def noted(A, k, level):
+        tried[level] = original(A, k, level)
+        return tried[level]
+
+    original = B.soft_threshold
+    monkeypatch.setattr(B, "soft_threshold", noted)
+    for seed in range(6):
+        A = case(seed, 9).A
+        tried.clear()
+        B.best_soft_threshold(A, 3)
+        levels, values = list(tried), list(tried.values())
+        grid = np.abs(A - np.diag(np.diagonal(A))).max() * np.linspace(0.0, 1.0, 8) ** 2
+        assert sorted(levels[:8]) == pytest.approx(grid)
+        best = int(np.argmin([values[levels.index(level)] for level in sorted(levels[:8])]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 7)]
+        golden = (np.sqrt(5.0) - 1.0) / 2.0
+        assert levels[8:10] == pytest.approx([high - golden * (high - low), low + golden * (high - low)])
+        assert all(low <= level <= high for level in levels[8:])
+        assert np.ptp(levels[-3:]) < 0.02 * (high - low)
+
+
 def test_a_split_is_its_formula_and_exact_for_rank_two():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((2, 8)) * [[3.0], [1.0]]

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.choice import Choice
-from rspca.polishing import Polished, climb, exchange, exchanges_affordable, grow, power_steps, refit, swap
+from rspca.polishing import (
+    Polished,
+    _best_exchange,
+    climb,
+    exchange,
+    exchanges_affordable,
+    grow,
+    power_steps,
+    refit,
+    swap,
+)
 
 
 def random_gram(seed, n=None):
@@ -311,3 +321,19 @@ def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeyp
     assert not exchanges_affordable(10, 21)
     assert not exchanges_affordable(20, 21)  # 20 pairs, 420 entries
     assert not exchanges_affordable(2, 60)  # 116 pairs, 120 entries
+
+
+@pytest.mark.parametrize(("k", "tries"), [(3, 8), (100, 8), (101, 2)])
+def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k, tries):
+    n = k + 9
+    for rank in (1, tries, tries + 1):
+        diagonal = np.r_[np.ones(k), np.full(9, 1.5)]
+        score = np.zeros((k, 9))
+        score[1] = np.arange(9, 0, -1)  # feature k is the most promising one
+        diagonal[k + rank - 1] = 5.0  # the best one
+        rows = np.diag(diagonal)[:k]
+        found = _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 1.0)
+        assert found[0] == 1
+        assert (found[1] == k + rank - 1) == (rank <= tries)
+        assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
+    assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None

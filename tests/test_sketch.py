@@ -8,7 +8,7 @@ from data import chowdary, hapmap3
 import rspca
 import rspca.decomposition
 from rspca.operators import Centered, as_operator
-from rspca.sketch import MOST_ROWS, Sketch
+from rspca.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
 from rspca.vectors import l1_l2_maximizer
 
 
@@ -57,6 +57,24 @@ def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
     assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(unit, monkeypatch):
+    X, _ = planted(200, 1500, strength=1.0)
+    residuals = []
+
+    def confirm(sketch, v):
+        seen = original(sketch, v)
+        residuals.append(np.linalg.norm(seen.gradient - seen.variance * v) / seen.variance)
+        return seen
+
+    original = Sketch.confirm
+    monkeypatch.setattr(Sketch, "confirm", confirm)
+    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))))
+    assert len(residuals) >= 2
+    assert residuals[-1] <= LEADING_RESIDUAL
+    assert min(residuals[:-1]) > LEADING_RESIDUAL
 
 
 @pytest.mark.parametrize("k", [5, 12, 60, 700])
