@@ -63,7 +63,7 @@ WHOLE = [
     "paths",
 ]
 TESTS = [*(name.removeprefix("tests/") for name in SMALL), *(f"test_{name}.py" for name in WHOLE)]
-INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py", "test_certify.py"]}
+INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"]}
 """Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
 compilation is waited for and nothing compiled before is taken for them. For all other mutants the compiled functions
 are those of the copy."""
