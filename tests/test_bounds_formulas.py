@@ -280,3 +280,37 @@ def test_a_term_covers_every_product_and_length_within_the_errors(monkeypatch):
                 D = longer_b**2 * (g**2 - d + rho) + rho * (longer_a**2 * d + 2.0 * longer_a * longer_b * g)
                 assert (rho * (lengths - rho) * (1.0 - 1e-12) <= D)[used].all()
     assert covered > 1000
+
+
+def test_a_term_is_stretched_by_what_rounding_may_take_from_its_own_test(monkeypatch):
+    monkeypatch.setattr(duals, "MOST_STRETCHED", np.inf)
+    monkeypatch.setattr(duals, "EPS", 1e-4)
+    monkeypatch.setattr(precision, "sum_error", lambda op: 0.0)
+    rng = np.random.default_rng(0)
+    op = DenseOperator(rng.standard_normal((6, 400)))
+    d, g = op.sq_norms, op.rmatmat(rng.standard_normal(6) / 3.0)
+    rho = 0.3 * float(d.max())
+    a, b = 10.0 ** rng.uniform(-1, 0.5, (2, 400)) * rng.choice([-1.0, 1.0], (2, 400))
+    D = b**2 * (g**2 - d + rho) + rho * a**2 * d + 2.0 * rho * a * b * g
+    size = b**2 * (g**2 + d + rho) + rho * a**2 * d + 2.0 * rho * np.abs(a * b * g)
+    stretch = rho * (d - rho) / (D - 16e-4 * size)
+    longer_a, longer_b = stretched(op, a.copy(), b.copy(), g, d, rho)
+    part = np.select([d <= rho, stretch > 1.0, stretch > 0.0], [0, 1, 2], 3)
+    assert np.bincount(part).min() > 3
+    factor = np.sqrt(np.where(part == 1, stretch, 1.0))
+    assert longer_a[part < 3] == pytest.approx((factor * a)[part < 3])
+    assert longer_b[part < 3] == pytest.approx((factor * b)[part < 3])
+    assert longer_a[part == 3] == pytest.approx(np.sqrt(1.0 - rho / d[part == 3]))
+    assert not longer_b[part == 3].any()
+
+
+def test_the_dual_in_the_scores_adds_twice_what_its_matrix_may_be_off(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, u = rng.standard_normal((6, 9)), np.eye(6)[0]
+    alpha, beta = rng.standard_normal((2, 9))
+    monkeypatch.setattr(duals, "stretched", lambda *_: (alpha, beta))
+    monkeypatch.setattr(duals, "EPS", 1e-3)
+    monkeypatch.setattr(precision, "gram_error", lambda op, weights: float(weights.sum()))
+    Y = sum(np.outer(y, y) for y in (alpha * X + np.outer(u, beta)).T)
+    off = float(alpha @ alpha) + (9 + 64) * 1e-3 * float(beta @ beta)
+    assert scores_dual(DenseOperator(X), u, 3, 0.7) == pytest.approx(3 * 0.7 + l1(Y) + 2.0 * off, rel=1e-9)
