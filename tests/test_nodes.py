@@ -94,7 +94,7 @@ def test_two_blocks_are_the_two_by_two_matrix_of_their_norms(node):
 @given(made())
 def test_the_remainder_of_a_node_is_its_formula(node):
     A, fixed, picks = node
-    R = A - np.diag(np.diagonal(A))
+    R = (A - np.diag(np.diagonal(A))) / (1.0 + np.abs(A).sum())
     k = fixed + picks
     rows = [
         np.abs(R[i, :fixed]).sum() + largest(np.abs(R[i, fixed:]), picks - (i >= fixed)) for i in range(len(R))
