@@ -44,6 +44,14 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "return leading_pairs(op.restrict(support), (2), tol=1e-9).vectors[:, 0]",
     ): "the first of two leading vectors is the leading one",
     (
+        "certificates/lowrank.py",
+        "return (-float(np.sqrt(value)))",
+    ): "all heights change their sign, and only products of two of them are used",
+    (
+        "sketch.py",
+        "return (-self.source.gram(x))",
+    ): "a start and its negative climb alike: variance has no sign, and loadings get theirs at the end",
+    (
         "variance.py",
         "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
     ): "a column of zeros stays one, whatever it is divided by",
