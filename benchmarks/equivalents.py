@@ -52,6 +52,30 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "return (-self.source.gram(x))",
     ): "a start and its negative climb alike: variance has no sign, and loadings get theirs at the end",
     (
+        "certificates/duals.py",
+        "rest = ~taken & ~near & ((lengths >= rho))",
+    ): "a column exactly as long as the penalty gets alpha = beta = 0 there, which it has already",
+    (
+        "deflation.py",
+        "unit, op = unit * float(op.weights[(-1)]), op.inner",
+    ): "a Gram matrix is scaled by a unit only, the same for all features: other scales are refused",
+    (
+        "spectral.py",
+        "if n <= DENSE or (start is None and n <= 4 * DENSE) or count > (n * 4):",
+    ): "Lanczos instead of a dense decomposition: the same pairs, the longer way",
+    (
+        "vectors.py",
+        "if (level > head[0]):  # what was left out is below the level, so it has no part in it",
+    ): "what equals the level has no part in it either, so that all magnitudes give the same level",
+    (
+        "vectors.py",
+        "level = (-1.0)",
+    ): "it is asked only where the level is positive, and of more than k magnitudes",
+    (
+        "ascent.py",
+        "if (gain >= 0.0):",
+    ): "a sketch never promises more than X has, so what went on has gained: this is for rounding",
+    (
         "variance.py",
         "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
     ): "a column of zeros stays one, whatever it is divided by",

@@ -282,10 +282,11 @@ def test_a_term_covers_every_product_and_length_within_the_errors(monkeypatch):
     assert covered > 1000
 
 
-def test_a_term_is_stretched_by_what_rounding_may_take_from_its_own_test(monkeypatch):
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_a_term_is_stretched_by_what_rounding_may_take_from_its_own_test(error, monkeypatch):
     monkeypatch.setattr(duals, "MOST_STRETCHED", np.inf)
     monkeypatch.setattr(duals, "EPS", 1e-4)
-    monkeypatch.setattr(precision, "sum_error", lambda op: 0.0)
+    monkeypatch.setattr(precision, "sum_error", lambda op: error)
     rng = np.random.default_rng(0)
     op = DenseOperator(rng.standard_normal((6, 400)))
     d, g = op.sq_norms, op.rmatmat(rng.standard_normal(6) / 3.0)
@@ -293,7 +294,9 @@ def test_a_term_is_stretched_by_what_rounding_may_take_from_its_own_test(monkeyp
     a, b = 10.0 ** rng.uniform(-1, 0.5, (2, 400)) * rng.choice([-1.0, 1.0], (2, 400))
     D = b**2 * (g**2 - d + rho) + rho * a**2 * d + 2.0 * rho * a * b * g
     size = b**2 * (g**2 + d + rho) + rho * a**2 * d + 2.0 * rho * np.abs(a * b * g)
-    stretch = rho * (d - rho) / (D - 16e-4 * size)
+    off_g, off_d = error * np.sqrt(d), 2.0 * error * d  # of g and d, and so of each term of D
+    off = b**2 * (2.0 * np.abs(g) * off_g + off_g**2 + off_d) + rho * a**2 * off_d + 2.0 * rho * np.abs(a * b) * off_g
+    stretch = rho * (d - rho) / (D - off - 16e-4 * size)
     longer_a, longer_b = stretched(op, a.copy(), b.copy(), g, d, rho)
     part = np.select([d <= rho, stretch > 1.0, stretch > 0.0], [0, 1, 2], 3)
     assert np.bincount(part).min() > 3

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import rspca
 from rspca.choice import Choice
 from rspca.polishing import (
+    SMALLEST_GAIN,
     Polished,
     _best_exchange,
     climb,
@@ -287,6 +288,34 @@ def test_exchanges_do_not_depend_on_the_unit():
     for seed in range(30):
         supports = [exchanges_of(seed, 3, unit=unit)[1].support.tolist() for unit in (1.0, 2.0**-20, 2.0**20)]
         assert supports[0] == supports[1] == supports[2]
+
+
+def test_the_clearest_exchange_is_made_if_it_gains():
+    made = 0
+    for seed in range(60):
+        op, start = exchanges_of(seed, 0)
+        A = op.gram_block(np.arange(14))
+        value, d, S = start.variance, np.diagonal(A), start.support
+        worth = (A[:, S] @ start.loadings) ** 2 / np.maximum(value - d, SMALLEST_GAIN * value)
+        worth[S] = -np.inf
+        inside = start.loadings**2 * np.maximum(value - d[S], 0.0)
+        joining, leaving = int(np.argmax(worth)), int(np.argmin(inside))
+        if worth[joining] > inside[leaving]:
+            exchanged = largest(A, [joining, *np.delete(S, leaving)])
+            if exchanged > value * (1.0 + 1e-6):
+                assert again(op, start, 1).variance > value
+                made += 1
+    assert made > 20
+
+
+def test_climbing_does_not_depend_on_the_unit():
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((12, 30))
+        start = np.zeros(30)
+        start[:5] = 1.0
+        ends = [climb(rspca.as_operator(unit * X), start, 5, choice=Choice(np.arange(30)), tol=1e-6, max_iter=50)
+                for unit in (1.0, 2.0**-20, 2.0**20)]  # fmt: skip
+        assert len({end.support.tobytes() for end in ends}) == len({end.n_iter for end in ends}) == 1
 
 
 def test_power_steps_stop_when_no_support_changes_and_keep_the_best():

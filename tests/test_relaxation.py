@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
+from rspca.relaxation import linearized, starting_points
 from rspca.vectors import l1_projection, soft
 
 
@@ -202,3 +203,12 @@ def test_what_cannot_be_relaxed_is_refused():
         rspca.relax(X, 2, start=np.zeros(10))
     with pytest.raises(ValueError, match="solver="):
         rspca.relax(X, 2, solver="convex")
+
+
+def test_without_any_tolerance_the_ascent_ends_when_rounding_takes_more_than_a_step_gives():
+    for seed in range(20):
+        op = rspca.as_operator(np.random.default_rng(seed).standard_normal((12, 9)))
+        for start in starting_points(op, "linearized"):
+            end = linearized(op, 3.0, start, max_iter=3000, tol=0.0)
+            assert end.converged
+            assert end.n_iter < 3000

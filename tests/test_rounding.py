@@ -159,6 +159,12 @@ def test_of_several_draws_the_one_of_most_variance_within_the_norm_bound_is_kept
     np.testing.assert_array_equal(best_bernoulli(op, draws, 4, 1600), [0.9, 0.0, 0.3])
 
 
+def test_a_draw_a_little_longer_than_the_norm_bound_is_out():
+    op = rspca.GramOperator(np.eye(2))
+    draws = np.array([[1.11, 0.0], [0.0, 1.09]]).T  # the bound is 1.1
+    np.testing.assert_array_equal(best_bernoulli(op, draws, 4, 1600), [0.0, 1.09])
+
+
 def test_if_no_draw_meets_the_norm_bound_the_shortest_is_kept():
     op = rspca.GramOperator(np.eye(2))
     draws = np.array([[9.0, 0.0], [0.0, 5.0], [7.0, 0.0]]).T

@@ -118,3 +118,11 @@ def test_restarts_lose_nothing(count, monkeypatch):
     exact, directions = np.linalg.eigh(X.T @ X)
     np.testing.assert_allclose(values[:count], exact[::-1][:count], rtol=1e-9)
     np.testing.assert_allclose(np.abs(vectors[:, :count].T @ directions[:, ::-1][:, :count]), np.eye(count), atol=1e-5)
+
+
+def test_where_every_space_is_invariant_the_search_goes_on_outside_and_reads_nothing_unwritten(monkeypatch):
+    empty = np.empty
+    monkeypatch.setattr(np, "empty", lambda *args, **options: np.full_like(empty(*args, **options), np.nan))
+    values, vectors = lanczos(rspca.GramOperator(2.0 * np.eye(20)), 3, None, tol=1e-10)
+    np.testing.assert_allclose(values[:3], 2.0)
+    np.testing.assert_allclose(vectors[:, :3].T @ vectors[:, :3], np.eye(3), atol=1e-12)

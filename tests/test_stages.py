@@ -264,3 +264,12 @@ def test_a_component_is_replaced_only_by_one_of_more_variance(told):
         told.change = lambda found, factor=factor: replace(found, lower=factor * own.variance, upper=1e9, **other)
         found = rspca.decompose(X, 1, k=2, certify=True, random_state=0).components[0]
         assert found.support.tolist() == support
+
+
+def test_the_loadings_of_a_large_support_take_no_more_products_than_they_need():
+    X = np.random.default_rng(0).standard_normal((100, 300))
+    X[:, :30] += 3.0 * X[:, :1]
+    op = DenseOperator(X)
+    v = stages._loadings(op, np.arange(300))
+    assert abs(v @ np.linalg.svd(X)[2][0]) == pytest.approx(1.0)
+    assert op.passes < 100
