@@ -86,7 +86,7 @@ def test_a_bound_in_another_unit_is_the_same_bound(shape):
         expected = bounds_of(X, k)
         for unit in (2.0**-20, 2.0**20):
             for name, value in bounds_of(unit * X, k).items():
-                assert value == pytest.approx(unit**2 * expected[name], rel=1e-15), name
+                assert value == pytest.approx(unit**2 * expected[name], rel=1e-15, abs=0.0), name
 
 
 # --- a matrix in memory -----------------------------------------------------------------------------------------------
@@ -184,10 +184,10 @@ def test_eigenvalues_are_raised_by_what_their_decomposition_may_have_lost():
     A = X.T @ X
     values = np.linalg.eigvalsh(A)
     lost = 4.0 * 64 * B.EPS * values[-1]
-    assert B.largest_eigenvalue(A) - values[-1] == pytest.approx(lost, rel=0.05)
+    assert B.largest_eigenvalue(A) - values[-1] == pytest.approx(lost, rel=0.05, abs=0.0)
     pairs, full = B.spectrum(A), np.linalg.eigh(A)[0]
-    assert pairs.values[:5] - full[::-1][:5] == pytest.approx(np.full(5, lost), rel=0.05)
-    assert pairs.rest - full[0] == pytest.approx(lost, rel=0.05)
+    assert pairs.values[:5] - full[::-1][:5] == pytest.approx(np.full(5, lost), rel=0.05, abs=0.0)
+    assert pairs.rest - full[0] == pytest.approx(lost, rel=0.05, abs=0.0)
 
 
 def test_rows_that_are_streamed_are_longer_by_their_errors(monkeypatch):

@@ -134,3 +134,19 @@ def test_a_few_features_that_go_together_are_found_where_noise_hides_them_and_al
     own = np.linalg.norm(X[:, hidden], 2) ** 2
     assert own < 0.8 * np.linalg.norm(X, 2) ** 2  # the leading direction is one of noise
     assert rspca.decompose(X, 1, k=6, random_state=0).components[0].support.tolist() == hidden.tolist()
+
+
+def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
+    op = as_operator(planted(60, 400)[0])
+    sketch, x = Sketch(op), np.random.default_rng(2).standard_normal(400)
+    before = op.passes
+    op.gram_and_scores(x)
+    once = op.passes - before
+    sketch.confirm(x)
+    assert op.passes - before == 2 * once
+    # where nearly all of it is known, the difference would be mostly rounding: then it is multiplied
+    sketch.confirm(x + 1e-7 * np.random.default_rng(3).standard_normal(400))
+    assert op.passes - before > 3 * once
+    rows = sketch.operator(np.arange(400)).columns(np.arange(400))
+    exact = op.rmatmat(sketch._left[:, : len(rows)]).T
+    np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())
