@@ -76,6 +76,18 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "if (gain >= 0.0):",
     ): "a sketch never promises more than X has, so what went on has gained: this is for rounding",
     (
+        "certificates/duals.py",
+        "weights = np.maximum(1.0 - rho / np.where(norms > 0.0, norms, 1.0), 0.0) * ((norms >= 0.0))",
+    ): "a column of zeros adds nothing, whatever its weight",
+    (
+        "spectral.py",
+        "if (count < m <= DENSE < n) and m * n <= 2**20:",
+    ): "the dense decomposition or Lanczos instead: the same pairs, the longer way",
+    (
+        "spectral.py",
+        "if count <= m <= DENSE < n and (m * n < 2 ** 20):",
+    ): "the dense decomposition or Lanczos instead: the same pairs, the longer way",
+    (
         "variance.py",
         "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
     ): "a column of zeros stays one, whatever it is divided by",

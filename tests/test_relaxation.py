@@ -212,3 +212,18 @@ def test_without_any_tolerance_the_ascent_ends_when_rounding_takes_more_than_a_s
             end = linearized(op, 3.0, start, max_iter=3000, tol=0.0)
             assert end.converged
             assert end.n_iter < 3000
+
+
+def test_extrapolation_saves_steps(monkeypatch):
+    def steps():
+        ends = []
+        for seed in range(10):
+            op = rspca.as_operator(np.random.default_rng(seed).standard_normal((30, 40)))
+            start = starting_points(op, "linearized")[0]
+            ends.append(linearized(op, 10.0, start, max_iter=2000, tol=1e-9))
+        assert all(end.converged for end in ends)
+        return sum(end.n_iter for end in ends)
+
+    extrapolated = steps()
+    monkeypatch.setattr("rspca.relaxation.LONGEST_STEP", 0.0)
+    assert extrapolated < 0.8 * steps()

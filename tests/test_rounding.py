@@ -264,3 +264,9 @@ def test_exact_rounding_is_seeded():
     one, two, other = (exact_supports(x, 6, 6.0, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert [s.tolist() for s in one] == [s.tolist() for s in two]
     assert [s.tolist() for s in one] != [s.tolist() for s in other]
+
+
+@pytest.mark.parametrize("x", [np.zeros(3), np.array([1.0, np.nan]), np.array([1.0, np.inf]), np.ones((2, 2))], ids=str)
+def test_what_is_no_vector_with_a_direction_is_not_rounded(x):
+    with pytest.raises(ValueError, match="x "):
+        rspca.round_vector(x, 2, np.random.default_rng(0))
