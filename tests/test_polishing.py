@@ -366,3 +366,14 @@ def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k,
         assert (found[1] == k + rank - 1) == (rank <= tries)
         assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
     assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None
+
+
+def test_swaps_are_counted_and_limited(monkeypatch):
+    op = rspca.GramOperator(np.diag([1.0, 1.0, 1.0, 3.0]) + 0.5)
+    start = Polished(np.array([0, 1]), np.full(2, np.sqrt(0.5)), 2.0, 7, None)
+    end = swap(op, start, choice=Choice(np.arange(4)))
+    assert (end.n_iter, end.swap_optimal, 3 in end.support) == (8, True, True)
+    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 1)
+    assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is False
+    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 2)
+    assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is True

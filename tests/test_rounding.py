@@ -270,3 +270,11 @@ def test_exact_rounding_is_seeded():
 def test_what_is_no_vector_with_a_direction_is_not_rounded(x):
     with pytest.raises(ValueError, match="x "):
         rspca.round_vector(x, 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("x", "k"), [([0.6, 0.5, 0.4, 0.3], 1), ([50.0, 0.6, 0.5, 0.4], 2)])
+def test_a_single_place_that_is_left_goes_to_any_of_the_others(x, k):
+    supports = exact_supports(np.array(x), k, float(k), 200, np.random.default_rng(0))
+    certain = [0] if k == 2 else []
+    expected = [[*certain, i] for i in range(len(certain), 4)]
+    assert sorted(support.tolist() for support in supports) == expected
