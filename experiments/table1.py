@@ -30,8 +30,8 @@ from kept import (
 from published import COUNTS, KS, SPARSITY, TABLE1
 
 import rspca
+from rspca.operators.deflated import Deflated
 from rspca.operators.protocol import OperatorMixin
-from rspca.operators.wrappers import Deflated
 from rspca.vectors import inclusion_probabilities, top_k
 
 DRAWS, FEW_DRAWS = 20, 5

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse
 
 import rspca
+from rspca.operators.deflated import ScoreDeflated
 from rspca.operators.sources import prepare
-from rspca.operators.wrappers import ScoreDeflated
 
 NOTHING = 1e-13
 """Relative error of the enumeration itself."""

@@ -1,34 +1,14 @@
 """Files, documents, reports and annotated data: what does not fit is refused by its name, and nothing is written."""
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from good_input import TEXTS, M, N, X, adata, certificate, model
 from refusal import complaint, table
 
 import rspca
 from rspca import SparsePCA, formats, report, text
-
-M, N = 10, 6
-X = np.random.default_rng(0).standard_normal((M, N))
-TEXTS = ["wing flow lift", "heat flow", "library books"]
-
-
-@cache
-def model():
-    return SparsePCA(2, k=3, random_state=0).fit(X)
-
-
-@cache
-def certificate():
-    return rspca.certify(X, 2)
-
-
-def adata():
-    import anndata
-
-    return anndata.AnnData(X.copy())
 
 
 @table(

@@ -1,35 +1,17 @@
 """Every public entry point against every kind of bad value: one line that names the argument, before work starts."""
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from good_input import TEXTS, M, N, X, adata, certificate, model
 from refusal import calls, complaint, table
 
 import rspca
 from rspca import SparsePCA, datasets, text
 
-M, N = 10, 6
-X = np.random.default_rng(0).standard_normal((M, N))
 ONES = np.ones(N)
-TEXTS = ["wing flow lift", "heat flow", "library books"]
-
-
-@cache
-def model():
-    return SparsePCA(2, k=3, random_state=0).fit(X)
-
-
-@cache
-def certificate():
-    return rspca.certify(X, 2)
-
-
-def adata():
-    import anndata
-
-    return anndata.AnnData(X.copy())
 
 
 def fit(**options):
@@ -71,6 +53,41 @@ def test_a_count_that_is_none_is_refused_by_its_name(call, argument, value):
     assert f"{argument}=" in said or f"{argument} has" in said
 
 
+ABSURD = {"huge": 10**30, "thousands of digits": 10**5000}
+
+
+@table(
+    {"a billion letters": 10**9},
+    {name: WHOLE_NUMBERS[name] for name in ("term_matrix.max_length", "term_counts.max_length")},
+)
+def test_terms_longer_than_can_be_sought_are_refused(call, argument, value):
+    assert "max_length=1000000000 must be at most 1000000 letters" in complaint(call, value)
+
+
+@table(ABSURD, WHOLE_NUMBERS)
+def test_a_count_that_nothing_can_count_to_is_refused_by_its_name(call, argument, value):
+    said = complaint(call, value)
+    assert f"{argument}=" in said
+    assert "must be between" in said or "power of two" in said
+
+
+@table(
+    {"one too many": 100_001, "a billion": 10**9},
+    {name: WHOLE_NUMBERS[name] for name in ("SparsePCA.n_draws", "decompose.n_draws")},
+)
+def test_more_draws_than_can_be_of_use_are_refused(call, argument, value):
+    assert f"n_draws={value} must be at most 100000; more find hardly anything better" in complaint(call, value)
+
+
+@table({"a power of two": 2**50}, {name: WHOLE_NUMBERS[name] for name in (
+    "make_genotypes.m", "make_genotypes.n", "make_genotypes.n_populations", "make_planted_spikes.m",
+    "make_planted_spikes.n", "make_counterexample.n", "make_hadamard.n",
+)})  # fmt: skip
+def test_data_that_do_not_fit_the_memory_are_refused_before_they_are_made(call, argument, value):
+    with pytest.raises(MemoryError, match=r"^Not enough memory: .* Lower "):
+        call(value)
+
+
 @table(TOO_LARGE, {name: WHOLE_NUMBERS[name] for name in (
     "SparsePCA.n_components", "decompose.n_components", "certify.k", "compare.k", "spca.n_comps",
 )})  # fmt: skip
@@ -91,7 +108,8 @@ def test_a_path_needs_whole_numbers(call, argument, value):
     assert "k" in complaint(call, value)
 
 
-NO_POSITIVE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | OUT_OF_RANGE
+BEYOND_FLOATS = {"thousands of digits": 10**5000}
+NO_POSITIVE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | OUT_OF_RANGE | BEYOND_FLOATS
 POSITIVE = {
     **calls("SparsePCA", fit, names="certify_seconds"),
     **calls("decompose", partial(rspca.decompose, k=2), X, names="certify_seconds"),
@@ -111,7 +129,7 @@ def test_a_number_that_must_be_positive_is_refused_by_its_name(call, argument, v
     assert f"{argument}=" in complaint(call, value)
 
 
-NO_SIZE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | {"negative": -1}
+NO_SIZE = {k: v for k, v in NO_NUMBER.items() if k != "half"} | {"negative": -1} | BEYOND_FLOATS
 AT_LEAST_ZERO = {
     **calls("SparsePCA", fit, names="tol"),
     **calls("decompose", partial(rspca.decompose, k=2), X, names="tol"),
@@ -190,8 +208,8 @@ FUNCTIONS = {
     **calls("decompose", partial(rspca.decompose, k=2), X, names="on_step on_component"),
     **calls("relax", rspca.relax, X, 2, names="on_step"),
     **calls("certify", rspca.certify, X, 2, names="on_step"),
-    **calls("path", rspca.path, X, [2], names="on_step"),
-    **calls("compare", rspca.compare, X, 2, names="on_step"),
+    **calls("path", rspca.path, X, [2], names="on_step on_rows"),
+    **calls("compare", rspca.compare, X, 2, names="on_step on_rows"),
     "fit.on_step": lambda value: SparsePCA(k=2).fit(X, on_step=value),
     "fit.on_component": lambda value: SparsePCA(k=2).fit(X, on_component=value),
 }  # fmt: skip
@@ -287,7 +305,19 @@ def test_a_gram_matrix_that_is_none_is_refused(call, argument, value):
 
 
 @table(
-    {"zero": 0, "negative": -5, "text": "much", "unit": "5 parsec", "half": 0.5, "list": [], "truth": True},
+    {
+        "zero": 0,
+        "negative": -5,
+        "text": "much",
+        "unit": "5 parsec",
+        "half": 0.5,
+        "list": [],
+        "truth": True,
+        "two points": "1.2.3MB",
+        "many digits": "9" * 400,
+        "huge": 10**30,
+        "thousands of digits": 10**5000,
+    },
     {"as_operator.max_memory": lambda value: rspca.as_operator(X, max_memory=value)},
 )
 def test_a_size_of_memory_that_is_none_is_refused_by_its_name(call, argument, value):

@@ -2,6 +2,8 @@
 
 import threading
 import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -98,6 +100,88 @@ def test_columns_that_were_read_are_kept_for_the_next_question():
     assert op.passes == before
     op.columns(np.array([3, 4]))
     assert op.passes == before + 1.0
+
+
+def test_columns_that_were_read_at_different_times_need_no_new_read():
+    op = BlockOperator(Watched(data()), "64MB")
+    for support in ([3, 7], [11, 20, 30]):
+        op.restrict(np.array(support))
+    assert op.passes == 2.0
+    np.testing.assert_array_equal(op.restrict(np.array([30, 3, 7])).X, data()[:, [30, 3, 7]])
+    op.columns(np.array([20, 7]))
+    op.scores(np.array([3, 11]), np.ones(2))
+    assert op.passes == 2.0
+    op.columns(np.array([3, 4, 7]))
+    assert op.passes == 3.0
+
+
+def test_each_column_is_kept_once_whoever_asked_for_it():
+    m, k = 2000, 50
+    op, support = BlockOperator(Watched(data(m)), "64MB"), np.arange(k)
+    tracemalloc.start()
+    try:
+        op.restrict(support)
+        op.columns(support[::-1])
+        op.scores(support, np.ones(k))
+        op.gram_block(support[5:])
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert m * k * 8 <= held < 1.2 * m * k * 8
+    assert op.passes == 1.0
+
+
+def test_columns_that_are_kept_fit_the_memory_that_was_given_and_the_oldest_go_first():
+    m = 2000
+    op = BlockOperator(Watched(data(m)), "1MB")
+    most = 10**6 // (m * 8)
+    op.columns(np.arange(most - 2))
+    op.columns(np.array([0, 1]))
+    op.columns(np.arange(100, 105))
+    assert op._kept.nbytes <= 10**6
+    before = op.passes
+    op.columns(np.array([0, 1, 104]))
+    assert op.passes == before
+    op.columns(np.array([2]))
+    assert op.passes == before + 1.0
+
+
+def test_columns_make_room_before_others_are_read():
+    m, k = 2000, 240
+    op = BlockOperator(Watched(data(m, 600)), "4MB")
+    tracemalloc.start()
+    try:
+        op.columns(np.arange(k))
+        tracemalloc.reset_peak()
+        op.columns(np.arange(300, 300 + k))
+        held, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    columns = m * k * 8
+    assert held < 1.1 * columns
+    assert most < 2.25 * columns  # the kept ones and the copy handed out, or the kept ones and blocks in flight
+
+
+def test_threads_that_ask_for_columns_get_theirs():
+    X = data(300, 60)
+    op = BlockOperator(Watched(X), "1MB")
+    rng = np.random.default_rng(0)
+    wanted = [rng.choice(60, 12, replace=False) for _ in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        for support, found in zip(wanted, pool.map(op.columns, wanted), strict=True):
+            np.testing.assert_array_equal(found, X[:, support])
+
+
+def test_columns_too_many_to_keep_are_held_by_their_operator_alone():
+    op, support = BlockOperator(Watched(data()), "1MB"), np.arange(100)
+    part = op.restrict(support)
+    assert op.restrict(support) is part
+    assert op.passes == 1.0
+    assert op._kept.nbytes == 0
+
+
+def test_no_columns_are_none():
+    assert BlockOperator(Watched(data()), "1MB").columns(np.array([], dtype=int)).shape == (2000, 0)
 
 
 def test_an_array_of_columns_that_is_changed_afterwards_changes_nothing():

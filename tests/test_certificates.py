@@ -8,6 +8,7 @@ import scipy.sparse
 from enumeration import KINDS, NOTHING, case, centered, operator, optima, optimum, product, variances
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_operators import FiveMembers
 
 import rspca
 from rspca.certificates import bounds as B
@@ -21,10 +22,11 @@ from rspca.certificates.progress import Progress
 from rspca.certificates.search import dominance, search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import largest_below, proven_spectrum, small_gram
+from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.sources import prepare
-from rspca.operators.wrappers import Centered, Deflated, Scaled, ScoreDeflated
+from rspca.operators.standardized import Centered, Scaled
 
 seeds = st.integers(0, 10**6)
 never = bool  # called without arguments, it is False
@@ -391,7 +393,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     X = (rng.standard_normal((9, 6)) + rng.uniform(-50, 50, 6)).astype(np.float32)
     inner = rspca.as_operator(scipy.sparse.csr_array(X)) if kind == "sparse" else DenseOperator(X)
     if kind == "adapted":
-        inner = rspca.as_operator(OnlyFive(X))
+        inner = rspca.as_operator(FiveMembers(X))
     true = X.astype(float)
     if kind != "plain":
         inner, true = Centered(inner), true - true.mean(axis=0)
@@ -417,22 +419,6 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     assert (raised >= (true**2).sum(axis=0) * (1.0 - NOTHING)).all()
     assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * precision.reach(op) ** 2).all()
     assert in_double(op) is op
-
-
-class OnlyFive:
-    """What a user must supply, in single precision."""
-
-    def __init__(self, X):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
-
-    def matmat(self, V):
-        return self.X @ V
-
-    def rmatmat(self, U):
-        return self.X.T @ U
-
-    def columns(self, support):
-        return self.X[:, support]
 
 
 @given(seeds, st.floats(0.0, 9.0))

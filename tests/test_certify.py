@@ -13,6 +13,7 @@ from data import benchmark_matrix
 from enumeration import KINDS, NOTHING, case, centered, operator, optima, optimum, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
 
 import rspca
 from rspca.certificates import certify as module
@@ -20,8 +21,6 @@ from rspca.certificates import stages
 
 CASES = 2000
 """Cases (matrix, k) that are compared with enumeration."""
-PITPROPS = [1.000, 1.954, 2.475331, 2.937479, 3.406155, 3.770960, 3.996190, 4.068607, 4.138647, 4.172638, 4.208276,
-            4.218245, 4.218633]  # fmt: skip
 
 
 def check(found, A, k, best=None):
@@ -373,23 +372,9 @@ def test_pitprops_is_solved_for_every_k(k, value):
     assert found.lower == pytest.approx(value, abs=5.1e-7)
 
 
-PUBLISHED = {
-    "wine": {5: 3.439778, 10: 4.594293},
-    "normMiniBooNE": {5: 4.9999986, 10: 9.9999948},
-    "miniBooNE": {5: 1.968492e9},
-    "normCommunities": {5: 4.860548, 10: 8.823616},
-    "communities": {5: 0.277082, 10: 0.445193},
-    "keggdirected": {5: 451.5948, 10: 451.8950},
-    "pol": {5: 36.55741, 10: 38.28750, 20: 38.87226},
-    "wdbc": {5: 5.648288, 10: 5.658778, 20: 5.658793},
-    "dermatology": {5: 3.375078, 10: 3.407323, 20: 3.420692},
-    "spambase": {5: 41.83490, 10: 41.85195, 20: 41.85866},
-    "digits": {5: 3.449052, 10: 5.880109, 20: 9.450540},
-    "buzz": {5: 1387.787, 10: 2472.311, 20: 3993.175},
-    "song": {5: 2038.896, 10: 2112.477, 20: 2144.237},
-    "gas": {5: 16.80111, 10: 18.20916, 20: 18.68314},
-    "Eisen1": {5: 14.07571, 10: 17.33550, 20: 17.71946},
-    "Eisen2": {5: 6.636160, 10: 11.71820, 20: 19.32283},
+PUBLISHED = {name: values for name, values in CERTIFIED.items() if name != "normArrhythmia"} | {
+    "communities": BEST_KNOWN["communities"],
+    "miniBooNE": {5: BEST_KNOWN["miniBooNE"][5]},
 }
 
 

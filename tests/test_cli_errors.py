@@ -7,11 +7,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from commandline import START, call, interrupt, one_line, rspca_command, source_folder, write_table
+from commandline import START, call, one_line, rspca_command, source_folder, write_table
 
 import rspca
 from rspca import paths
-from rspca.certificates import stages
 
 
 @pytest.fixture(scope="module")
@@ -143,23 +142,6 @@ def test_a_closed_pipe_ends_quietly(tmp_path):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(60) == 128 + signal.SIGPIPE
-
-
-def test_an_interrupt_of_a_proof_keeps_what_is_proven(folder):
-    with mock.patch.object(stages, "in_memory", interrupt):
-        result = call("certify", "table.csv", "-k", "3", cwd=folder)
-    assert result.returncode == 130
-    assert result.stdout.startswith("3 features, variance")
-    assert "interrupted; the proof ended early" in one_line(result.stderr)
-
-
-def test_an_interrupt_of_a_path_writes_nothing(folder, tmp_path):
-    """A proof ends at an interrupt and the path would go on: the command stops all the same."""
-    with mock.patch.object(stages, "in_memory", interrupt):
-        result = call("path", "table.csv", "--ks", "2,3", "--certify", "-o", tmp_path / "p.csv", cwd=folder)
-    assert (result.returncode, result.stdout) == (130, "")
-    assert one_line(result.stderr) == "rspca: interrupted; nothing was written."
-    assert os.listdir(tmp_path) == []
 
 
 def test_no_command_shows_the_help():

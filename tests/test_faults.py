@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -131,6 +132,19 @@ def test_what_only_resembles_a_draft_is_left_alone(tmp_path):
     with written_atomically(tmp_path / "file") as file:
         file.write(b"x")
     assert sorted(os.listdir(tmp_path)) == [".file.abcdefg2.tmp", ".file.backup.tmp", "file"]
+
+
+def test_where_files_cannot_be_locked_writing_is_refused_in_one_line(folder, monkeypatch):
+    before = sorted(os.listdir(folder))
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
+    with pytest.raises(OSError, match="on POSIX systems only"), written_atomically(folder / "file"):
+        pass
+    with pytest.raises(OSError, match="on POSIX systems only"), scratch_folder(folder, ".download-"):
+        pass
+    result = call(*SMALL, cwd=folder)
+    assert result.returncode == 2
+    assert "Windows Subsystem for Linux" in one_line(result.stderr)
+    assert sorted(os.listdir(folder)) == before
 
 
 def test_a_name_with_braces_is_reported_as_it_is(tmp_path):

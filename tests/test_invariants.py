@@ -8,6 +8,7 @@ from adversarial import CONTAINERS, SPECTRA, WARNINGS, Problem, invariant, probl
 from enumeration import optimum, variances
 from hypothesis import assume
 from hypothesis import strategies as st
+from test_decomposition import without
 from test_operators import OPERATORS
 
 import rspca
@@ -21,15 +22,6 @@ TOGETHER = {"spasm", "rotation"}
 """Methods that keep components apart without deflation."""
 SCHEMES = ["schur", "projection", "orthogonal"]
 EPS = {np.dtype(np.float32): float(np.finfo(np.float32).eps), np.dtype(np.float64): float(np.finfo(np.float64).eps)}
-
-
-def without(scheme, Z, v, earlier):
-    """Return what the deflation scheme leaves of Z."""
-    if scheme == "schur":
-        u = Z @ v / np.linalg.norm(Z @ v)
-        return Z - np.outer(u, u @ Z)
-    Q = np.linalg.qr(np.column_stack([*(earlier if scheme == "orthogonal" else []), v]))[0]
-    return Z - Z @ Q @ Q.T
 
 
 def far(problem):
@@ -46,7 +38,7 @@ def assert_components(found, Z, k, *, method, scheme, error):
     """
     total, rest, earlier = float(np.sum(Z**2)), Z, []
     assert np.isfinite(found.loadings).all()
-    # column norms are differences that may lose six digits, see operators.wrappers.DIGITS_LOST
+    # column norms are differences that may lose six digits, see operators.standardized.DIGITS_LOST
     assert found.explained_variance.sum() <= total * (1.0 + max(error, 1e-9))
     assert found.total_variance == pytest.approx(total, rel=max(error, 1e-9))
     for number, component in enumerate(found.components):

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import rspca
+from rspca import paths
 from rspca.paths import suggestion
 
 PITPROPS = rspca.GramOperator(rspca.datasets.load_pitprops())
@@ -114,3 +115,20 @@ def test_scaling_the_data_changes_nothing_but_the_variance():
 def test_bad_input_is_refused(ks, options, message):
     with pytest.raises(ValueError, match=message):
         rspca.path(planted(), ks, **options)
+
+
+@pytest.mark.parametrize("good", [6, 8])
+def test_a_support_found_badly_is_replaced_by_one_grown_or_pruned_from_its_neighbor(good, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 40))
+    X[:, 20:30] += 3.0 * rng.standard_normal((60, 1))
+    component = paths.rspca_component
+
+    def bad_unless_good(op, k, *others, **options):
+        found = component(op, k, *others, **options)
+        return found if k == good else found._replace(support=np.arange(k), loadings=np.full(k, k**-0.5))
+
+    expected = [rspca.decompose(X, 1, k=k, random_state=0).components[0].variance for k in (6, 8)]
+    monkeypatch.setattr(paths, "rspca_component", bad_unless_good)
+    found = rspca.path(X, [6, 8], certify=False)
+    np.testing.assert_allclose([point.variance for point in found], expected, rtol=1e-6)

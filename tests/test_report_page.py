@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from browser import keep, launched, opened
-from test_report import HOSTILE, WINE, fitted, large_model
+from test_report import HOSTILE, WINE, fitted, hostile_report, large_model
 
 import rspca
 from rspca.report import write_report
@@ -218,14 +218,7 @@ def test_without_scripts_there_are_tables(browser, wine):
 
 @pytest.mark.parametrize("script", [True, False], ids=["scripts", "no scripts"])
 def test_hostile_names_are_text_and_nothing_else(browser, tmp_path, script):
-    n = len(HOSTILE)
-    X = np.random.default_rng(0).standard_normal((40, n))
-    model = rspca.SparsePCA(2, k=n, random_state=0).fit(X)
-    path = write_report(
-        tmp_path / "page.html", model, scores=model.transform(X), sample_names=np.resize(HOSTILE, 40).tolist(),
-        samples={name: np.resize(HOSTILE, 40).tolist() for name in HOSTILE}, label=HOSTILE[0], title=HOSTILE[1],
-        provenance=dict.fromkeys(HOSTILE, HOSTILE), documents=np.resize(HOSTILE, 40).tolist(), feature_names=HOSTILE,
-    )  # fmt: skip
+    path = hostile_report(tmp_path / "page.html", 40)
     with opened(browser, path, java_script_enabled=script, viewport={"width": 375, "height": 740}) as page:
         assert page.title() == HOSTILE[1]
         assert page.locator("img, iframe").count() == 0

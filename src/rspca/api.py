@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rspca.checks import (
     as_generator,
     check_choice,
+    check_draws,
     check_integer,
     check_listener,
     check_n_components,
@@ -32,8 +33,8 @@ from rspca.methods import FOUND_TOGETHER, METHODS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.operators.standardized import Centered, Scaled
 from rspca.operators.threads import threads_for
-from rspca.operators.wrappers import Centered, Scaled
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
@@ -215,7 +216,7 @@ def check_settings(*, method: str, normalization: str, deflation: str, options: 
     check_choice("solver", options["solver"], SOLVERS)
     check_choice("rounding", options["rounding"], ROUNDINGS)
     check_choice("polish", options["polish"], (True, False))
-    check_integer("n_draws", options["n_draws"], 1)
+    check_draws(options["n_draws"])
     check_integer("max_iter", options["max_iter"], 1)
     check_real("tol", options["tol"], 0.0)
     if options["s"] is not None:

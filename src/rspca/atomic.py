@@ -6,6 +6,7 @@ lock ends with its process: whoever writes to the same place next removes the dr
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ _DRAFT, _RANDOM = ".tmp", "[a-z0-9_]{8}"
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails."""
+    check_system()
     remove_abandoned(path.parent, f".{path.name}.", folders=False)
     handle, temporary = _draft(path)
     try:
@@ -44,6 +46,7 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Give a private folder that is removed when the block ends; those of processes that were killed go first."""
+    check_system()
     remove_abandoned(parent, prefix, folders=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=prefix, suffix=_DRAFT) as folder:
         handle = os.open(folder, os.O_RDONLY)
@@ -93,6 +96,15 @@ def _draft(path: Path) -> tuple[int, str]:
         if os.fstat(handle).st_nlink:
             return handle, name
         os.close(handle)
+
+
+def check_system() -> None:
+    """Refuse to write where files cannot be locked, or replaced while they are open, as on Windows."""
+    if importlib.util.find_spec("fcntl") is None:
+        raise OSError(
+            "rspca writes files on POSIX systems only, such as Linux, and this is none; "
+            "on Windows use the Windows Subsystem for Linux."
+        )
 
 
 def _lock(handle: int, *, wait: bool = False) -> bool:

@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 
+LARGEST_INTEGER = 2**63 - 1
+"""What arrays can count to."""
+MOST_BITS = 256
+"""From here on a message says how long a number is; Python refuses to write out those of thousands of digits."""
+MOST_DRAWS = 100_000
+"""Roundings of one vector: among so many, the best is hardly improved by more."""
+
 
 class TooLarge(ValueError):
     """A method that refuses data of this size; `compare` reports it and goes on."""
@@ -33,6 +40,8 @@ def shown(text: object, longest: int = 40) -> str:
 
 def spelled(value: object) -> str:
     """Return how a value is written, in one short line."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"<integer of {value.bit_length()} bits>"
     return shown(" ".join(repr(value).split()), 80)
 
 
@@ -44,14 +53,21 @@ def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
         raise ValueError(f"{name}={spelled(value)} is not known; choose one of {known}.")
 
 
-def check_integer(name: str, value: object, low: int, high: int | None = None, why: str = "") -> int:
-    """Return `value` as an int, or raise if it is not a whole number in [low, high]."""
+def check_integer(
+    name: str, value: object, low: int, high: int | None = None, why: str = "", *, any_size: bool = False
+) -> int:
+    """Return `value` as an int, or raise if it is not a whole number in [low, high].
+
+    Without `high` it must be one that arrays can count to, unless it may have `any_size`.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name}={spelled(value)} must be an integer, not {type(value).__name__}.")
     number = int(value)
+    if high is None and not any_size and number > LARGEST_INTEGER:
+        high = LARGEST_INTEGER
     if number < low or (high is not None and number > high):
         limits = f"between {low} and {high}" if high is not None else f"at least {low}"
-        raise ValueError(f"{name}={number} must be {limits}{why}.")
+        raise ValueError(f"{name}={spelled(number)} must be {limits}{why}.")
     return number
 
 
@@ -59,10 +75,14 @@ def check_real(name: str, value: object, low: float, *, strict: bool = False) ->
     """Return `value` as a float, or raise if it is not a finite number above `low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}={spelled(value)} must be a number, not {type(value).__name__}.")
-    if not np.isfinite(float(value)) or value < low or (strict and value == low):
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction beyond the largest float
+        number = np.inf
+    if not np.isfinite(number) or value < low or (strict and value == low):
         limit = "" if low == -np.inf else f" and {'above' if strict else 'at least'} {low:g}"
-        raise ValueError(f"{name}={value!r} must be finite{limit}.")
-    return float(value)
+        raise ValueError(f"{name}={spelled(value)} must be finite{limit}.")
+    return number
 
 
 def check_rng(rng: Any) -> np.random.Generator:
@@ -80,7 +100,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31))
     if random_state is None:
         return np.random.default_rng()
-    return np.random.default_rng(check_integer("random_state", random_state, 0))
+    return np.random.default_rng(check_integer("random_state", random_state, 0, any_size=True))
 
 
 def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str = "features") -> list[int]:
@@ -103,6 +123,14 @@ def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
     return check_integer(
         "n_components", n_components, 1, min(shape), f" (X has {shape[0]} samples and {shape[1]} features)"
     )
+
+
+def check_draws(n_draws: Any) -> int:
+    """Return n_draws, or raise if it is not a number of roundings that can be made."""
+    number = check_integer("n_draws", n_draws, 1)
+    if number > MOST_DRAWS:
+        raise ValueError(f"n_draws={number} must be at most {MOST_DRAWS}; more find hardly anything better. Lower it.")
+    return number
 
 
 def check_listener(name: str, function: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,13 +80,15 @@ def compare(
     certify_seconds: float | None = 5.0,
     random_state: Any = 0,
     on_step: OnStep | None = None,
+    on_rows: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
     """Return the first component of every method at k non-zeros, naive and refitted, best first.
 
     Each method runs once; its support is then refitted. A method that finds fewer than k features, because of ties or
     because it leaves some at zero, says so in `nonzeros`. One that refuses data of this size is in `skipped`, with its
     reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
-    bound on what any k features can have; None leaves it out.
+    bound on what any k features can have; None leaves it out. `on_rows` is called after each row with those so far,
+    which have no bound yet: so much can be kept if this is stopped.
 
     Examples
     --------
@@ -98,6 +100,7 @@ def compare(
     if isinstance(methods, str) or not isinstance(methods, Iterable | None):
         raise TypeError(f"methods={methods!r} must be a list of names, for example ['rspca', 'maxcomp'].")
     check_listener("on_step", on_step)
+    check_listener("on_rows", on_rows)
     names = list(METHODS) if methods is None else list(methods)
     for name in names:
         check_choice("method", name, METHODS)
@@ -109,7 +112,7 @@ def compare(
     check_memory(given, k, sketched="rspca" in names)
     op = prepare(given, center=center, scale=scale)
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
-    found, skipped = list[tuple[str, str, Component, float]](), dict[str, str]()
+    found, skipped = list[_Found](), dict[str, str]()
     started = time.perf_counter()
     for name in names:
         began = time.perf_counter()
@@ -120,25 +123,42 @@ def compare(
             continue
         for loadings in ("dense",) if name == "pca" else ("naive", "svd"):
             one = refitted(op, one) if loadings == "svd" else one
-            found.append((name, loadings, one, time.perf_counter() - began))
+            found.append(_Found(name, loadings, one, time.perf_counter() - began))
+            if on_rows is not None:
+                on_rows(_compared(found, skipped, largest, k))
             if on_step is not None:
                 seconds = time.perf_counter() - started
                 on_step(Step(f"{name} {loadings}", 0, len(found), one.variance, None, seconds))
-    found.sort(key=lambda row: -row[2].variance)
-    best = next((row[2].support for row in found if row[0] != "pca"), np.arange(op.shape[1]))
     proof = None
     if certify_seconds is not None:
-        leader = next((row[2].support for row in found if len(row[2].support) <= k), None)
+        by_variance = sorted(found, key=lambda row: -row.component.variance)
+        leader = next((row.component.support for row in by_variance if len(row.component.support) <= k), None)
         proof = certify_operator(
             op, k, leader, deadline=time.perf_counter() + certify_seconds, tol=1e-6, rng=np.random.default_rng(0),
             assumptions=assumed(given, center, scale), center=center, scale=scale,
         )  # fmt: skip
+    return _compared(found, skipped, largest, k, proof)
+
+
+class _Found(NamedTuple):
+    method: str
+    normalization: str
+    component: Component
+    seconds: float
+
+
+def _compared(
+    found: list[_Found], skipped: dict[str, str], largest: float, k: int, proof: Certificate | None = None
+) -> Comparison:
+    """Return what was found as rows, best first, beside the best of them and what is proven."""
+    ordered = sorted(found, key=lambda row: -row.component.variance)
+    best = next((row.component.support for row in ordered if row.method != "pca"), None)
     rows = (
         Compared(
             name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
-            len(np.intersect1d(one.support, best)) / len(one.support),
+            1.0 if best is None else len(np.intersect1d(one.support, best)) / len(one.support),
             float(one.variance / proof.upper) if proof is not None and len(one.support) <= k else None,
         )
-        for name, loadings, one, seconds in found
+        for name, loadings, one, seconds in ordered
     )  # fmt: skip
     return Comparison(rows, skipped, proof)

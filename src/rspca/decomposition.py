@@ -16,7 +16,7 @@ from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
 from rspca.sketch import MOST_ROWS, Sketch, Whole
-from rspca.vectors import inclusion_probabilities, spread, unit
+from rspca.vectors import inclusion_probabilities, spread, spread_columns, unit
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -76,13 +76,15 @@ def rspca_component(
         supports = [completed(one, relaxed, choice) for one in supports]
         if options.polish:
             supports = promising_draws(relaxed, supports)
-        candidates = np.column_stack([spread(entries(relaxed, one), one, op.shape[1]) for one in supports])
+        starts = [(entries(relaxed, one), one) for one in supports]
+        if options.polish:
+            largest = choice.largest(leading, k)  # what MaxComp takes
+            starts.append((unit(leading[largest]), largest))
+        candidates = spread_columns(starts, op.shape[1])
         if not options.polish:  # nothing will improve the choice, so all draws are multiplied, as one block
             candidates = candidates[:, [int(np.argmax(op.variances(candidates)))]]
     x, swap_optimal = candidates[:, 0], None
     if options.polish:
-        if options.rounding == "exact":
-            candidates = np.column_stack([candidates, on_support(leading, choice.largest(leading, k))])
         best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, tell=tell)
         x, swap_optimal = spread(best.loadings, best.support, len(x)), best.swap_optimal
     support = np.flatnonzero(x)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
+from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.gram import GramOperator
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.wrappers import Deflated, Scaled, ScoreDeflated
+from rspca.operators.standardized import Scaled
 
 Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
 """(op, unit vector, its scores, earlier vectors) -> what is left of op."""

@@ -20,7 +20,7 @@ from rspca.checks import check_integer, in_one_line, real_array
 from rspca.components import Component, OnComponent, OnStep
 from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
-from rspca.studies import Matched, are_snps, match_snps, matched_scores
+from rspca.studies import Matched, are_snps, match_snps, matched_scores, scores_about, scores_by_name
 from rspca.tables import Table
 
 
@@ -56,7 +56,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     s : float, default=None
         Expected support of the rounding; None means k. With rounding="exact" it shapes the probabilities only.
     n_draws : int, default=16
-        Roundings, of which the best is kept.
+        Roundings, of which the best is kept; at most 100,000.
     normalization : {"svd", "naive"}, default="svd"
         Refit the loadings on the support, or keep their direction.
     polish : bool, default=True
@@ -214,16 +214,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         if isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features):
-            return self._transformed_study(X)
+            matched = self.match(X)
+            if matched.unused():
+                message = f"{matched.unused()}; they count as their mean. match(table) lists them."
+                warnings.warn(message, UserWarning, stacklevel=2)
+            return matched_scores(X.operator, matched, *self._weights_and_means(self._used_features()))
         if isinstance(X, Table) and not self._names_agree(X):
-            return self._transformed_by_name(X)
+            used = self._used_features()
+            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used))
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
-        weights = self.components_ / self.scale_
-        scores = op.matmat(weights.T) - weights @ self.mean_
-        check_finite(scores.sum(axis=1, dtype=np.float64), "row")
-        return np.asarray(scores)
+        return scores_about(op, *self._weights_and_means())
 
     def match(self, table: Table) -> Matched:
         """Return where the SNPs of the components are in a table of genotypes, and which of them can be used."""
@@ -235,14 +237,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _used_features(self) -> Array:
         return np.flatnonzero(np.any(self.components_ != 0.0, axis=0))
 
-    def _transformed_study(self, table: Table) -> Array:
-        """Return the scores of genotypes, of the study of fit or of another."""
-        matched, used = self.match(table), self._used_features()
-        if matched.unused():
-            message = f"{matched.unused()}; they count as their mean. match(table) lists them."
-            warnings.warn(message, UserWarning, stacklevel=3)
-        weights = self.components_[:, used] / self.scale_[used]
-        return matched_scores(table.operator, matched, weights, self.mean_[used])
+    def _weights_and_means(self, features: Any = slice(None)) -> tuple[Array, Array]:
+        """Return what turns some columns of X into scores."""
+        return self.components_[:, features] / self.scale_[features], self.mean_[features]
 
     def _names_agree(self, table: Table) -> bool:
         """Tell whether a table has the features of fit, in their order, as far as their names are known."""
@@ -252,24 +249,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _has_names(self) -> bool:
         known = getattr(self, "feature_names_in_", ())
         return any(str(name) != f"feature{j}" for j, name in enumerate(known))
-
-    def _transformed_by_name(self, table: Table) -> Array:
-        """Return the scores of a table whose features are others, or in another order."""
-        where = {str(name): j for j, name in enumerate(table.feature_names)}
-        used = self._used_features()
-        absent = [str(self.feature_names_in_[i]) for i in used if str(self.feature_names_in_[i]) not in where]
-        if absent:
-            shown = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
-            raise ValueError(
-                f"The table has not the features of fit: {len(absent)} of the {len(used)} that the components use are "
-                f"absent ({shown}). Give data with these names."
-            )
-        places = [where[str(self.feature_names_in_[i])] for i in used]
-        weights = np.zeros((self.n_components_, table.shape[1]), dtype=self.components_.dtype)
-        weights[:, places] = self.components_[:, used] / self.scale_[used]
-        scores = table.operator.matmat(weights.T) - weights[:, places] @ self.mean_[used]
-        check_finite(scores.sum(axis=1, dtype=np.float64), "row")
-        return np.asarray(scores)
 
     def score_table(self, table: Table) -> dict[str, Array]:
         """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""

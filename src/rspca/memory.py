@@ -6,8 +6,6 @@ import os
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 UNKNOWN = 1 << 62
 LITTLE = 1 << 25
 """Bytes that are taken without asking: to ask takes longer than small work does."""
@@ -48,7 +46,7 @@ def keep_freed_blocks() -> None:
     (M_MMAP_THRESHOLD in mallopt(3)). So to take and free one, of which no page is touched, is all that is needed, once
     in a process. Up to twice its size may stay with the process; other systems take no notice.
     """
-    np.empty(KEPT, dtype=np.uint8)
+    bytes(KEPT)
 
 
 def has_room(needed: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,10 +72,12 @@ def path(
     scale: bool | str = False,
     random_state: Any = 0,
     on_step: OnStep | None = None,
+    on_rows: Callable[[Path], None] | None = None,
 ) -> Path:
     """Return the first component for each k, each started from its neighbors too, with bounds if `certify`.
 
-    `seconds` is the time for all the proofs together.
+    `seconds` is the time for all the proofs together. `on_rows` is called with what there is so far, whenever a k is
+    found and whenever one is proven: so much can be kept if this is stopped.
 
     Examples
     --------
@@ -87,6 +89,7 @@ def path(
     check_choice("certify", certify, (True, False))
     check_real("seconds", seconds, 0.0, strict=True)
     check_listener("on_step", on_step)
+    check_listener("on_rows", on_rows)
     try:
         each = list(ks)
     except TypeError:
@@ -99,10 +102,17 @@ def path(
     check_memory(given, wanted[-1])
     prepared = prepare(given, center=center, scale=scale)
     op, unit = balanced(prepared)
-    started = time.perf_counter()
-    supports = _supports(op, wanted, rng)
+    started, points = time.perf_counter(), dict[int, PathPoint]()
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
-    known, points = Known(op), list[PathPoint]()
+
+    def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
+        gap = None if upper is None else (upper - value) / value
+        upper = None if upper is None else unit**2 * upper
+        points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, loadings)
+        if on_rows is not None:
+            on_rows(_with_shared_bounds(points.values()))
+
+    supports, known = _supports(op, wanted, rng, tell), Known(op)
     deadline = time.perf_counter() + seconds
     for number, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]
@@ -115,12 +125,17 @@ def path(
                 assumptions=assumed(given, center, scale), center=center, scale=scale,
             )  # fmt: skip
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
-        gap = None if upper is None else (upper - value) / value
-        upper = None if upper is None else unit**2 * upper
-        points.append(PathPoint(k, unit**2 * value, value / largest, upper, gap, support, loadings))
+        tell(k, value, support, loadings, upper)
         if on_step is not None:
-            on_step(Step(f"k = {k}", 0, number + 1, unit**2 * value, upper, time.perf_counter() - started))
-    for number in range(len(points) - 2, -1, -1):  # more features never have less, so a bound holds for fewer too
+            point = points[k]
+            on_step(Step(f"k = {k}", 0, number + 1, point.variance, point.upper, time.perf_counter() - started))
+    return _with_shared_bounds(points.values())
+
+
+def _with_shared_bounds(found: Iterable[PathPoint]) -> Path:
+    """Return the path of these points: more features never have less, so a bound for k holds for fewer too."""
+    points = list(found)
+    for number in range(len(points) - 2, -1, -1):
         point, bound = points[number], points[number + 1].upper
         if point.upper is not None and bound is not None and bound < point.upper:
             points[number] = point._replace(upper=bound, gap=(bound - point.variance) / point.variance)
@@ -145,13 +160,20 @@ def suggestion(ks: Sequence[int], shares: Sequence[float]) -> tuple[int, str]:
     )
 
 
-def _supports(op: OperatorMixin, ks: list[int], rng: np.random.Generator) -> dict[int, Array]:
-    """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one."""
+def _supports(
+    op: OperatorMixin, ks: list[int], rng: np.random.Generator, tell: Callable[[int, float, Array, Array], None]
+) -> dict[int, Array]:
+    """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one.
+
+    `tell` hears of those found afresh.
+    """
     choice = Choice(eligible_features(op))
     best: dict[int, tuple[float, Array]] = {}
     for k in ks:
         found = rspca_component(op, k, lambda *_: None, options=Options(), normalization="svd", rng=rng).support
-        best[k] = (refit(op.restrict(found), np.ones(len(found)))[0], found)
+        value, loadings = refit(op.restrict(found), np.ones(len(found)))
+        best[k] = (value, found)
+        tell(k, value, found, loadings)
     for order in (ks, ks[::-1]):  # up, each from the one before; then down
         for before, k in itertools.pairwise(order):
             support = best[before][1]

@@ -185,7 +185,8 @@ def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> N
         raise ValueError(f"{what} of a backed file cannot be written to; use copy=False on the whole, or to_memory().")
     if key_added is not None and not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} must be a string or None.")
-    layers = ", ".join(adata.layers) or "none"
+    named = [str(name) for name in adata.layers if name is not None]  # None is X, from anndata 0.13 on
+    layers = ", ".join(named) or "none"
     if layer is not None and layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; its layers are {layers}.")
     if layer is None and adata.X is None:

@@ -9,7 +9,7 @@ import numpy as np
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import top_k
+from rspca.vectors import decreasing, top_k
 
 FIRST_ROWS, MOST_ROWS = 8, 40
 """Rows that a sketch begins with, and the most that it keeps."""
@@ -57,7 +57,7 @@ class Sketch:
         part = op.restrict(sampled)
         V = np.empty((len(sampled), FIRST_ROWS))
         # numbers go to features by their variance, not by their place: so the order of the features does not matter
-        by_variance = np.argsort(-op.sq_norms[sampled], kind="stable")
+        by_variance = decreasing(op.sq_norms[sampled])
         V[by_variance] = np.random.default_rng(len(sampled)).standard_normal(V.shape)
         for _ in range(POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
@@ -93,7 +93,7 @@ class Sketch:
 
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as data: q rows for m."""
-        return DenseOperator(self._rows[: self._filled, features])
+        return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
     def confirm(self, x: Array) -> Seen:
         """Multiply x by X and X' in one read, and learn from it."""

@@ -1,4 +1,4 @@
-"""A model of one study applied to another: SNPs matched by name, alleles brought to the same side and strand."""
+"""A model of one study applied to another: features found by name, alleles brought to the same side and strand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.operators.protocol import OperatorMixin
+from rspca.operators.sources import check_finite
+from rspca.tables import Table
 
 Array = NDArray[Any]
 
@@ -102,3 +104,26 @@ def matched_scores(op: OperatorMixin, matched: Matched, weights: Array, mean: Ar
         part = part.filled_with(np.where(swapped, 2.0 - mean, mean))
     constant = weights @ np.where(swapped, 2.0 - mean, -mean)
     return np.asarray(part.matmat(np.where(swapped, -weights, weights).T) + constant.astype(part.dtype))
+
+
+def scores_by_name(table: Table, names: Array, weights: Array, mean: Array) -> Array:
+    """Return scores of a table whose features are others than those of the model, or in another order."""
+    where = {str(name): j for j, name in enumerate(table.feature_names)}
+    absent = [str(name) for name in names if str(name) not in where]
+    if absent:
+        shown = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
+        raise ValueError(
+            f"The table has not the features of fit: {len(absent)} of the {len(names)} that the components use are "
+            f"absent ({shown}). Give data with these names."
+        )
+    places = [where[str(name)] for name in names]
+    spread, means = np.zeros((len(weights), table.shape[1]), weights.dtype), np.zeros(table.shape[1], mean.dtype)
+    spread[:, places], means[places] = weights, mean
+    return scores_about(table.operator, spread, means)
+
+
+def scores_about(op: OperatorMixin, weights: Array, mean: Array) -> Array:
+    """Return the scores (X - 1 mean') weights' of data whose features are those of the model, in order."""
+    scores = op.matmat(weights.T) - weights @ mean
+    check_finite(scores.sum(axis=1, dtype=np.float64), "row")
+    return np.asarray(scores)

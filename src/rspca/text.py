@@ -22,6 +22,8 @@ from rspca.formats.files import lines, read_bytes
 __all__ = ["Terms", "term_counts", "term_matrix", "tf_idf"]
 
 EMPTY = ("error", "drop")
+LONGEST_TERM = 10**6
+"""Letters; regular expressions cannot count much further."""
 
 
 class Terms(NamedTuple):
@@ -114,6 +116,8 @@ def term_counts(
     """
     check_integer("min_length", min_length, 1)
     check_integer("max_length", max_length, min_length, why=" (min_length)")
+    if max_length > LONGEST_TERM:
+        raise ValueError(f"max_length={max_length} must be at most {LONGEST_TERM} letters; lower it.")
     check_integer("min_documents", min_documents, 1)
     check_choice("empty", empty, EMPTY)
     # Letters and digits are what \w matches but the underscore; the look-arounds make the run a maximal one.

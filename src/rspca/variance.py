@@ -12,7 +12,8 @@ from rspca.spectral import leading_pairs
 
 def scores_of(op: OperatorMixin, V: Array) -> Array:
     """Return X V in float64 for the rows v of V, reading only the columns that each of them uses."""
-    return np.column_stack([op.scores(np.flatnonzero(v), v[v != 0.0]) for v in V])
+    supports = [np.flatnonzero(v) for v in V]
+    return np.column_stack([op.scores(support, v[support]) for support, v in zip(supports, V, strict=True)])
 
 
 def adjusted(op: OperatorMixin, V: Array) -> Array:

@@ -65,6 +65,14 @@ def spread(values: Array, support: Array, n: int) -> Array:
     return out
 
 
+def spread_columns(parts: list[tuple[Array, Array]], n: int) -> Array:
+    """Return vectors of length n as columns, each with its values on its support."""
+    out = np.zeros((n, len(parts)), order="F")
+    for column, (values, support) in enumerate(parts):
+        out[support, column] = values
+    return out
+
+
 def unit(x: Array) -> Array:
     """Return x scaled to unit length."""
     return np.asarray(x / np.linalg.norm(x))

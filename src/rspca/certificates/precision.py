@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rspca.certificates.bounds import EPS
 from rspca.operators.protocol import OperatorMixin, chunks
-from rspca.operators.wrappers import MOST_CANCELED
+from rspca.operators.rankone import MOST_CANCELED
 
 Array = NDArray[Any]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.atomic import check_system
 from rspca.checks import reason
 from rspca.commands.spreadsheets import read_csv, write_csv
 from rspca.estimator import SparsePCA
@@ -70,6 +71,7 @@ def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
 
     `names` are the files that will be put there: in a folder such as /tmp those of others cannot be replaced.
     """
+    check_system()
     there = folder.absolute()
     while not there.exists():
         there = there.parent

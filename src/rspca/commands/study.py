@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -39,6 +41,8 @@ def path(
 
     rspca path expression.csv --ks 5,10,20,50
     rspca path expression.csv --ks 5,10,20,50 --certify -o path.csv
+
+    Ctrl-C ends it early and keeps what was found.
     """
     from rspca.commands.inputs import opened
     from rspca.commands.outputs import check_file
@@ -49,13 +53,18 @@ def path(
 
     wanted, options = whole_numbers("--ks", ks), preparing.options()
     check_file(out)
-    with shown(talking, len(set(wanted)), rows_done, what="k") as tell, opened(data, reading, tell) as table:
-        found = find_path(table, wanted, certify=certify, seconds=seconds, random_state=seed, on_step=tell, **options)
+    options |= {"certify": certify, "seconds": seconds, "random_state": seed}
+    count = len(set(wanted))
+    with shown(talking, count, rows_done, what="k") as tell, opened(data, reading, tell) as table:
+        found, stopped = _until_stopped(lambda keep: find_path(table, wanted, on_step=tell, on_rows=keep, **options))
     if out is not None:
         head = ["k", "variance", "share", "upper", "gap", "features"]
         rows = ([*one[:5], ";".join(str(table.feature_names[i]) for i in one.support)] for one in found)
         write_csv(out, head, rows)
-    talking.answer(path_document(found, table), str(found))
+    talking.answer(path_document(found, table) | {"interrupted": stopped}, str(found))
+    if stopped:
+        proven = f", {sum(one.upper is not None for one in found)} of them with a bound" if certify else ""
+        _end_early(f"{len(found)} of {count} values of k were found{proven}; they are above{_and_in(out)}.")
 
 
 @command
@@ -77,6 +86,8 @@ def compare(
 
     rspca compare expression.csv -k 100
     rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json
+
+    Ctrl-C ends it early and keeps what was found.
     """
     from rspca.checks import check_choice
     from rspca.commands.inputs import opened
@@ -91,15 +102,17 @@ def compare(
     names = list(METHODS) if methods is None else [name.strip() for name in methods.split(",")]
     for name in names:
         check_choice("method", name, METHODS)
-    options = preparing.options()
+    options = preparing.options() | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
     check_file(out)
     with shown(talking, 2 * len(names), rows_done, what="method") as tell, opened(data, reading, tell) as table:
-        found = run_all(
-            table, k, methods=names, certify_seconds=seconds or None, random_state=seed, on_step=tell, **options
-        )
+        found, stopped = _until_stopped(lambda keep: run_all(table, k, on_step=tell, on_rows=keep, **options))
+    stopped = stopped or (found.certificate is not None and found.certificate.stopped_by == "interrupt")
     if out is not None:
         write_csv(out, Compared._fields, found)
-    talking.answer(comparison_document(found, table), str(found))
+    talking.answer(comparison_document(found, table) | {"interrupted": stopped}, str(found))
+    if stopped:
+        ran = len({one.method for one in found} | set(found.skipped))
+        _end_early(f"{ran} of {len(set(names))} methods were run; their rows are above{_and_in(out)}.")
 
 
 @command
@@ -149,5 +162,24 @@ def certify(
         found.save(out)
     talking.answer(certificate_document(found, table), str(found))
     if found.stopped_by == "interrupt":
-        typer.echo("rspca: interrupted; the proof ended early, and what it had is above.", err=True)
-        raise typer.Exit(INTERRUPTED)
+        _end_early("the proof ended early, and what it had is above.")
+
+
+def _until_stopped(work: Callable[[Callable[[Any], None]], Any]) -> tuple[Any, bool]:
+    """Return what the work returns, or the rows it told of last if the user stops it, and whether that was so."""
+    last = deque[Any](maxlen=1)
+    try:
+        return work(last.append), False
+    except KeyboardInterrupt:
+        if not last:
+            raise
+        return last[0], True
+
+
+def _and_in(out: Path | None) -> str:
+    return "" if out is None else f", and in {out}"
+
+
+def _end_early(what_there_is: str) -> NoReturn:
+    typer.echo(f"rspca: interrupted; {what_there_is}", err=True)
+    raise typer.Exit(INTERRUPTED)

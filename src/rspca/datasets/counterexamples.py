@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.checks import as_generator, check_choice, check_integer, check_real
+from rspca.memory import check_room
 
 Array = NDArray[Any]
 
@@ -99,6 +100,7 @@ def make_counterexample(
     if check_real("margin", margin, 0.0, strict=True) >= 1.0:
         raise ValueError(f"margin={margin} must lie in (0, 1).")
     check_real("noise", noise, 0.0)
+    check_room(32.0 * n * n, f"a covariance matrix of n={n} features", "Lower n.")
     case = COUNTEREXAMPLES[kind](n, k, margin)
     rng = as_generator(random_state)
     order, sign = rng.permutation(n), rng.choice([-1.0, 1.0], n)

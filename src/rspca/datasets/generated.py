@@ -9,6 +9,7 @@ import scipy.special
 from numpy.typing import DTypeLike, NDArray
 
 from rspca.checks import as_generator, check_integer, check_real
+from rspca.memory import check_room
 
 Array = NDArray[Any]
 
@@ -57,6 +58,7 @@ def make_hadamard(
     check_real("noise", noise, 0.0)
     check_real("theta", theta, -np.inf)
     rng = as_generator(random_state)
+    check_room(8.0 * m * (n + 2.0 * m), f"a matrix of {m} x {n}", "Lower m or n.")
     X = rng.standard_normal((m, n))
     X *= noise
     _add_hadamard_signal(X, theta, signal_column)
@@ -137,6 +139,8 @@ def make_genotypes(
     if check_real("fst", fst, 0.0, strict=True) >= 1.0 or check_real("linkage", linkage, 0.0) >= 1.0:
         raise ValueError(f"fst={fst} must lie in (0, 1) and linkage={linkage} in [0, 1).")
     rng = as_generator(random_state)
+    size = 1.0 * m * n * np.dtype(dtype).itemsize + 16.0 * (m + n_populations) * min(block, n)
+    check_room(size, f"{m} x {n} genotypes of {n_populations} populations", "Lower m, n or n_populations.")
     population = np.arange(m) * n_populations // m
     X = np.empty((m, n), dtype=dtype)
     for start in range(0, n, block):
@@ -213,6 +217,7 @@ def make_planted_spikes(
             "raise n or overlap, or lower k or n_spikes."
         )
     rng = as_generator(random_state)
+    check_room(16.0 * m * n + 8.0 * (m + n) * n_spikes, f"a matrix of {m} x {n}", "Lower m or n.")
     V = np.zeros((n_spikes, n))
     for j, row in enumerate(V):
         start = j * (k - shared)

@@ -6,6 +6,7 @@ SciPy 1.17 ends the process at a number that something follows up to the end of 
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +21,8 @@ from rspca.memory import check_room
 EMPTY_SIDES = 10**6
 """Rows or columns that a sparse matrix may announce whatever the size of its file; they may be empty."""
 _BLOCK = 1 << 20
+_AS_ARRAY = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
+"""Sparse arrays, as of SciPy 1.20; versions before 1.15 know only sparse matrices, and those between warn."""
 _DIGIT, _SIGN, _POINT, _EXPONENT, _SPACE, _RETURN, _LINE, _STRANGE = range(8)
 _KINDS = np.full(256, _STRANGE, dtype=np.uint8)
 for _kind, _characters in enumerate((b"0123456789", b"+-", b".", b"eE", b" \t", b"\r", b"\n")):
@@ -40,7 +43,7 @@ def parsed(path: Path) -> Any:
     """Return the matrix of a file, sparse if it is, or raise a ValueError that says what is wrong with it."""
     _check_header(path)
     with opened(path) as file:
-        return scipy.io.mmread(_Spelled(file))
+        return scipy.io.mmread(_Spelled(file), **_AS_ARRAY)
 
 
 class _Spelled:

@@ -15,7 +15,7 @@ from rspca.deflation import projection
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.wrappers import LowRank
+from rspca.operators.rankone import LowRank
 from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
 from rspca.vectors import soft, spread
 

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from rspca.checks import spelled
+from rspca.operators.kept import KeptColumns
+from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
 from rspca.operators.rows import StoredRows, row_bytes_of
 
@@ -32,7 +35,7 @@ class BlockOperator(OperatorMixin):
     """Rows that come in slices: a mapped array, an HDF5 dataset, a backed AnnData matrix, dense or sparse.
 
     Each product goes through the rows once, and the next block is read while this one is multiplied; X'(Xv) is one
-    read. Integers become floats block by block. Columns cost a read of everything, so the last ones asked for are kept.
+    read. Integers become floats block by block. Columns cost a read of everything, so those asked for last are kept.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class BlockOperator(OperatorMixin):
         self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
         self._bytes_each = row_bytes_of(source)
         self._meter = Meter()
-        self._kept: _Columns | None = None
+        self._kept = KeptColumns(self.restricted_bytes(1), self.max_memory)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -122,21 +125,36 @@ class BlockOperator(OperatorMixin):
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense: one read of everything, unless these columns are still here."""
         support = np.asarray(support, dtype=np.intp)
-        if self._kept is not None and (kept := self._kept.find(support)) is not None:
-            return kept
+        if 0 < self.restricted_bytes(len(support)) <= self.max_memory:
+            return self._kept.take(support, self._read)
         out = np.empty((self.shape[0], len(support)), dtype=self._dtype)
+        for part, block in self._stream_columns(support):
+            out[part] = block
+        return out
+
+    def _read(self, support: Array) -> list[Array]:
+        """Return columns one by one, so that one can go without the others."""
+        out = [np.empty(self.shape[0], dtype=self._dtype) for _ in support]
+        for part, block in self._stream_columns(support):
+            for column, values in zip(out, block.T, strict=True):
+                column[part] = values
+        return out
+
+    def _stream_columns(self, support: Array) -> Iterator[tuple[slice, Array]]:
         for part, rows in self._stream():
             block = rows[:, support]
-            out[part] = block.toarray() if scipy.sparse.issparse(block) else block
-        if out.nbytes <= self.max_memory:
-            self._kept = _Columns(support.copy(), out)  # callers exchange features in place
-            return out.copy()
-        return out
+            yield part, block.toarray() if scipy.sparse.issparse(block) else block
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]; it is kept itself only if its columns are too many to be."""
+        if self.restricted_bytes(len(support)) > self.max_memory:
+            return super().restrict(support)
+        return DenseOperator(self.columns(support), meter=self._meter, share=len(support) / self.shape[1])
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64."""
         if len(support) * self.shape[0] * 8 <= self.max_memory:
-            return super().scores(support, loadings)
+            return self.columns(support).astype(np.float64, copy=False) @ loadings
         out = np.empty(self.shape[0])
         for part, rows in self._stream():
             out[part] = rows[:, support].astype(np.float64) @ loadings
@@ -165,20 +183,6 @@ class BlockOperator(OperatorMixin):
             sums += a
             squares += b
         return sums, squares
-
-
-class _Columns(NamedTuple):
-    """Columns that were read, in case they are asked for again."""
-
-    support: Array
-    block: Array
-
-    def find(self, wanted: Array) -> Array | None:
-        """Return these columns, if all are here."""
-        order = np.argsort(self.support)
-        places = np.minimum(np.searchsorted(self.support[order], wanted), len(order) - 1)
-        found = order[places]
-        return self.block[:, found] if np.array_equal(self.support[found], wanted) else None
 
 
 def _sums_of_dense(rows: Array, shift: Array | None) -> tuple[Array, Array]:
@@ -230,9 +234,10 @@ def memory_size(limit: int | str | None) -> int:
     """Return bytes for a number of them, or for words such as "500MB"; the default for None."""
     if limit is None:
         return DEFAULT_MEMORY
-    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", str(limit).lower())
+    given = limit if isinstance(limit, str) else spelled(limit)
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", given.lower())
     if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
-        raise ValueError(f"max_memory={limit!r} is not a size; give bytes, or for example '500MB' or '4GiB'.")
+        raise ValueError(f"max_memory={spelled(limit)} is not a size; give bytes, or for example '500MB' or '4GiB'.")
     size = int(float(match[1]) * _UNITS[match[2]])
     if size < 10**6:
         raise ValueError(f"max_memory={limit!r} is {size} bytes; at least 1 MB is needed.")

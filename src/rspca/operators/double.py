@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Meter, OperatorMixin, Wrapper, chunks
-from rspca.operators.wrappers import Centered, Deflated, ScoreDeflated
+from rspca.operators.standardized import Centered
 
 Array = NDArray[Any]
 

@@ -199,7 +199,7 @@ class OperatorMixin:
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""
-        from rspca.operators.wrappers import Transposed
+        from rspca.operators.transposed import Transposed
 
         return Transposed(self)
 

@@ -11,7 +11,7 @@ from rspca.checks import rectangular
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
-from rspca.operators.wrappers import Centered, Scaled
+from rspca.operators.standardized import Centered, Scaled
 
 LARGEST = 1e150
 """Largest column norm whose square is still a comfortable float64."""

@@ -117,7 +117,8 @@ def render(content: dict[str, Any]) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
-    data = Markup(_embedded(content))  # < > & and line separators are escaped in it  # nosec B704
+    embedded = _embedded(content)
+    data = Markup(embedded)  # < > & and line separators are escaped in it  # nosec B704
     own = {"style": Markup(style), "script": Markup(script)}  # files of this package  # nosec B704
     return environment.from_string(_file("template.html")).render(page=content, data=data, policy=policy, **own)
 

@@ -1,0 +1,39 @@
+"""The transpose of an operator, for the sparse left vectors of Algorithm 2."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rspca.operators.protocol import Array, OperatorMixin, Wrapper
+
+
+class Transposed(Wrapper):
+    """X': samples become features."""
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k rows of X, copied, dense."""
+        return OperatorMixin.restricted_bytes(self, k)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features by samples."""
+        m, n = self.inner.shape
+        return n, m
+
+    def matmat(self, V: Array, /) -> Array:
+        """X'V."""
+        return self.inner.rmatmat(V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X U."""
+        return self.inner.matmat(U)
+
+    def columns(self, support: Array, /) -> Array:
+        """Rows of X, fetched by products with unit vectors."""
+        units = np.zeros((self.shape[1], len(support)))
+        units[support, np.arange(len(support))] = 1.0
+        return self.inner.rmatmat(units)
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator that was transposed."""
+        return self.inner
