@@ -52,16 +52,8 @@ SMALL = tuple(
 )  # fmt: skip
 """Tests of parts: they come before those of the whole, which take long to collect."""
 WHOLE = [
-    "groups",
-    "sketch",
-    "certify",
-    "decomposition",
-    "estimator",
-    "invariants",
-    "invariants_symmetry",
-    "methods",
-    "paths",
-]
+    "groups", "sketch", "certify", "decomposition", "estimator", "invariants", "invariants_symmetry", "methods", "paths",
+]  # fmt: skip
 TESTS = [*(name.removeprefix("tests/") for name in SMALL), *(f"test_{name}.py" for name in WHOLE)]
 INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"]}
 """Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
@@ -122,9 +114,9 @@ def report(results: list[dict[str, Any]], say: Any) -> None:
     survivors = [one for one in results if not one["noticed"]]
     same = [one for one in survivors if reason(one)]
     say(f"{len(results)} mutants of the {WANTED} with seed {SEED}, of steps and certificates")
-    say(f"noticed: {noticed}, {100 * noticed / max(len(results), 1):.1f} % of all")
-    counted = max(len(results) - len(same), 1)
-    say(f"without the {len(same)} that change no result: {100 * noticed / counted:.1f} %")
+    counted = len(results) - len(same)
+    say(f"noticed: {noticed}, {100 * noticed / max(counted, 1):.1f} % of the {counted} that change a result")
+    say(f"({100 * noticed / max(len(results), 1):.1f} % of all: {len(same)} change no result)")
     say(f"noticed by running out of time: {sum(one['by'] == 'time' for one in results)}\n")
     totals, caught = (
         Counter(file_of(one) for one in results),
@@ -150,10 +142,15 @@ def file_of(result: dict[str, Any]) -> str:
     return str(result["name"]).split(":")[0]
 
 
+def kept_results(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the last result of each mutant, by its key."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {key_of(one["name"], one["difference"]): one for one in map(json.loads, lines)}
+
+
 def finished(path: Path, wanted: list[Mutant]) -> dict[str, dict[str, Any]]:
     """Return the results that are kept, of mutants that are still what they were."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    known = {key_of(one["name"], one["difference"]): one for one in map(json.loads, lines)}
+    known = kept_results(path)
     return {one.name: known[one.key] | {"name": one.name} for one in wanted if one.key in known}
 
 
@@ -176,6 +173,8 @@ def main() -> None:
         done = {name: one for name, one in done.items() if one["noticed"] or reason(one)}
     if not options.report:
         run_all([one for one in wanted if one.name not in done], done, options)
+        lasting = kept_results(options.out).values()
+        options.out.write_text("".join(json.dumps(one) + "\n" for one in lasting))
     lines = [f"machine: {machine()}"]
     report([done[one.name] for one in wanted if one.name in done], lines.append)
     print("\n".join(lines))
