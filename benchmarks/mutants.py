@@ -52,7 +52,8 @@ SMALL = tuple(
 )  # fmt: skip
 """Tests of parts: they come before those of the whole, which take long to collect."""
 WHOLE = [
-    "groups", "sketch", "certify", "decomposition", "estimator", "invariants", "invariants_symmetry", "methods", "paths",
+    "groups", "sketch", "certify", "decomposition", "estimator", "invariants", "invariants_symmetry", "methods",
+    "paths",
 ]  # fmt: skip
 TESTS = [*(name.removeprefix("tests/") for name in SMALL), *(f"test_{name}.py" for name in WHOLE)]
 INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"]}
