@@ -166,7 +166,6 @@ def test_the_ranking_is_that_of_the_part_with_the_least_bound():
 
 def test_the_time_that_compiling_took_is_not_negative():
     assert nodes.compile_seconds() >= 0.0
-    assert nodes.compile_seconds() < 1.0  # the second time there is nothing to compile
 
 
 def test_plain_functions_are_not_run_to_compile_them(monkeypatch):
