@@ -89,6 +89,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "the dense decomposition or Lanczos instead: the same pairs, the longer way",
     (
         "variance.py",
+        "return np.column_stack([op.scores(support, v[support]) for support, v in zip(supports, V, strict=(False))])",
+    ): "there is one support for each row, so both are equally long",
+    (
+        "variance.py",
         "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
     ): "a column of zeros stays one, whatever it is divided by",
 }

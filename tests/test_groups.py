@@ -129,3 +129,4 @@ def test_of_preferred_features_in_one_group_the_larger_stays_whatever_the_unit_o
     choice = Choice(np.arange(4), Groups(np.array([0, 0, 1, 1]), 1))
     x, values = np.array([0.3, 0.6, 0.0, 0.0]), size * np.array([9.0, 1.0, 2.0, 3.0])
     assert choice.completed(np.array([0, 1]), x, values, 2).tolist() == [1, 3]
+    assert choice.completed(np.array([0, 1]), x, values, 1).tolist() == [1]
