@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -303,3 +304,12 @@ def test_what_is_no_anndata_is_refused():
         rspca.spca(np.ones((3, 3)))
     with pytest.raises(ValueError, match="adata has no X"):
         rspca.spca(anndata.AnnData(obs={"a": [1, 2]}, var={"b": [1, 2, 3]}))
+
+
+def test_x_among_the_layers_is_not_named_as_one():
+    slots = {name: {} for name in ("obsm", "varm", "uns", "var")}
+    adata = SimpleNamespace(
+        **slots, X=np.eye(2), layers={None: np.eye(2), "counts": np.eye(2)}, isbacked=False, is_view=False
+    )
+    with pytest.raises(ValueError, match=r"no layer 'other'; its layers are counts\."):
+        rspca.spca(adata, k=1, layer="other")
