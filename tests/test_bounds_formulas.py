@@ -20,11 +20,6 @@ seeds = st.integers(0, 10**6)
 never = bool  # called without arguments, it is False
 
 
-def plain(function):
-    """Return a function of nodes.py as it is written: numba's results are held against NumPy's elsewhere."""
-    return getattr(function, "py_func", function)
-
-
 def largest(values, k):
     """Return the sum of the k largest."""
     return float(sum(sorted(map(float, values))[::-1][: max(k, 0)]))
