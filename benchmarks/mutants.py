@@ -2,13 +2,15 @@
 
     python benchmarks/mutants.py --limit 60            the first 60 of the 400
     python benchmarks/mutants.py --jobs 2              all of them, or those that --out does not have yet
+    python benchmarks/mutants.py --again               and those that were not noticed, after new tests
     python benchmarks/mutants.py --report              the score of what has been run
 
 400 places are drawn with a fixed seed from all places in the files below. Each mutant runs in a copy of the package
-against the tests of its file, then against further ones, until one fails or runs out of time. Results are kept in
-benchmarks/results/mutants.jsonl, one a line, so that a run can be stopped and taken up again; the report is written to
-benchmarks/results/mutants.txt. Not mutated: docstrings, types, messages of errors, and the constants at the top of a
-file and in signatures, which are budgets and tolerances.
+against the tests that execute its statement, those of parts and the quickest first, until one fails (twice), or needs
+far more CPU time than without the mutant, or their time is used up. Which tests these are is measured once
+(reached.py). Results are kept in benchmarks/results/mutants.jsonl, one a line, so that a run can be stopped and taken
+up again; the report is written to benchmarks/results/mutants.txt. Not mutated: docstrings, types, messages of errors,
+and the constants at the top of a file and in signatures, which are budgets and tolerances.
 """
 
 from __future__ import annotations
@@ -17,70 +19,54 @@ import argparse
 import ast
 import itertools
 import json
-import os
-import resource
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import Any, TypeVar
 
-from mutations import SEED, SOURCE, Mutant, difference, key_of, mutants_of, mutated, source_of
+from equivalents import EQUIVALENT
+from mutations import SEED, Mutant, difference, key_of, lines_of, mutants_of, mutated
+from package_copy import ROOT, Copy
+from reached import KEPT, Reached, measured
 
-ROOT = Path(__file__).resolve().parent.parent
+Job, Done = TypeVar("Job"), TypeVar("Done")
+
 RESULTS = ROOT / "benchmarks" / "results"
 WANTED = 400
-WHOLE = ["test_invariants.py", "test_decomposition.py"]
-PROOFS = ["test_certificates.py", "test_invariants.py", "test_certify.py"]
-TESTS: dict[str, list[list[str]]] = {
-    "vectors.py": [["test_vectors.py"], ["test_relaxation.py", "test_rounding.py"], WHOLE],
-    "choice.py": [["test_groups.py", "test_polishing.py"], WHOLE],
-    "spectral.py": [["test_spectral.py"], ["test_polishing.py", "test_variance.py"], WHOLE],
-    "relaxation.py": [["test_relaxation.py"], ["test_sketch.py", "test_paper.py"], WHOLE],
-    "rounding.py": [["test_rounding.py"], WHOLE],
-    "normalization.py": [["test_polishing.py"], WHOLE],
-    "polishing.py": [["test_polishing.py"], ["test_sketch.py", "test_groups.py"], WHOLE],
-    "deflation.py": [["test_deflation.py"], WHOLE],
-    "variance.py": [["test_variance.py"], ["test_estimator.py"]],
-    "sketch.py": [["test_sketch.py"], ["test_invariants_symmetry.py"]],
-    "ascent.py": [["test_polishing.py", "test_sketch.py"], ["test_groups.py", "test_invariants_symmetry.py"], WHOLE],
-    "certificates/certificate.py": [["test_certify.py"]],
-    "certificates/certify.py": [["test_certify.py"], ["test_invariants.py", "test_paths.py"]],
-    "certificates/bounds.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/duals.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/elimination.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/lowrank.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/nodes.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/precision.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/progress.py": [["test_certify.py"], ["test_certificates.py"]],
-    "certificates/search.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/semidefinite.py": [["test_certificates.py"], ["test_methods.py"], PROOFS[1:]],
-    "certificates/spectra.py": [["test_certificates.py"], PROOFS[1:]],
-    "certificates/stages.py": [["test_certify.py"], ["test_certificates.py", "test_paths.py"]],
-}
-INTERPRETED = {"certificates/nodes.py"}
-"""Files that numba compiles: their mutants run as plain Python, the same source, so that no compilation is waited for
-and nothing compiled before is taken for them. For all other mutants the compiled functions are those of the copy."""
-SECONDS = 240
-"""CPU time for the tests of one level, of which none needs half; a mutant that needs more counts as noticed."""
-EQUIVALENT: dict[tuple[str, str], str] = {
-    (
-        "certificates/elimination.py",
-        "top = np.partition(rows**2, n - k + (0), axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))",
-    ): "to put the k-th largest in its place puts the k - 1 larger ones behind it too",
-}
-"""Mutants that change no result, (file, line of the mutant) -> why; counted apart."""
+STEPS = ["choice", "spectral", "relaxation", "rounding", "normalization", "polishing", "deflation", "variance"]
+PROOFS = [
+    "certificate", "certify", "bounds", "duals", "elimination", "lowrank", "nodes", "precision", "progress", "search",
+    "semidefinite", "spectra", "stages",
+]  # fmt: skip
+FILES = [f"{name}.py" for name in ("vectors", *STEPS, "sketch", "ascent", *(f"certificates/{one}" for one in PROOFS))]
+SMALL = tuple(
+    f"tests/test_{name}.py"
+    for name in (
+        "vectors", "spectral", "relaxation", "rounding", "polishing", "deflation", "variance", "bounds_formulas",
+        "nodes", "stages", "proof_parts", "certificates", "ascent",
+    )
+)  # fmt: skip
+"""Tests of parts: they come before those of the whole, which take long to collect."""
+WHOLE = [
+    "groups", "sketch", "certify", "decomposition", "estimator", "invariants", "invariants_symmetry", "methods",
+    "paths",
+]  # fmt: skip
+TESTS = [*(name.removeprefix("tests/") for name in SMALL), *(f"test_{name}.py" for name in WHOLE)]
+INTERPRETED = {"certificates/nodes.py": ["test_nodes.py", "test_certificates.py"]}
+"""Files that numba compiles, and the tests for them: their mutants run as plain Python, the same source, so that no
+compilation is waited for and nothing compiled before is taken for them. For all other mutants the compiled functions
+are those of the copy."""
+LATE = 4.0
+"""A mutant that needs so many times the CPU time of its tests counts as noticed, after half a minute for compiling."""
 
 
 def chosen() -> list[Mutant]:
     """Return the mutants of the fixed seed: the first by their keys, so that a change of one line moves no others."""
-    everything = {one.key: one for file in TESTS for one in mutants_of(file)}
+    everything = {one.key: one for file in FILES for one in mutants_of(file)}
     compiling = (everything[key] for key in sorted(everything) if compiles(everything[key]))
     return list(itertools.islice(compiling, WANTED))
 
@@ -93,74 +79,34 @@ def compiles(one: Mutant) -> bool:
     return True
 
 
-class Copy:
-    """A copy of the package in which one mutant at a time lives."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.made, self.writes = folder, int(time.time()), 0
-        shutil.copytree(SOURCE, folder / "rspca", ignore=shutil.ignore_patterns("__pycache__"))
-        self.tests = folder / "tests"
-        shutil.copytree(ROOT / "tests", self.tests, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
-
-    def write(self, file: str, source: bytes) -> None:
-        """Write a file with a time of its own, so that no byte code of another text is taken for it."""
-        target = self.folder / "rspca" / file
-        target.write_bytes(source)
-        self.writes += 1
-        os.utime(target, (self.made + self.writes, self.made + self.writes))
-
-    def run(self, one: Mutant | None, tests: list[str]) -> tuple[bool, str, float]:
-        """Return whether the tests notice, the first that does, and the seconds taken."""
-        began = time.perf_counter()
-        if one is not None:
-            self.write(one.file, mutated(one))
-        environment = os.environ | {
-            "PYTHONPATH": str(self.folder),
-            "RSPCA_HYPOTHESIS": "mutants",
-            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
-            "RSPCA_DATA": os.environ.get("RSPCA_DATA", str(ROOT.parent / "shared" / "data")),
-            **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")},
-        }
-        if one is not None and one.file in INTERPRETED:
-            environment["NUMBA_DISABLE_JIT"] = "1"
-        command = [
-            sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", "-rf",
-            *(f"tests/{name}" for name in tests),
-        ]  # fmt: skip
-        try:
-            ended = subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True, text=True, preexec_fn=limited
-            )
-        finally:
-            if one is not None:
-                self.write(one.file, source_of(one.file))
-        if ended.returncode in (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP):
-            raise SystemExit("stopped from outside")
-        lines = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        late = ended.returncode == -signal.SIGXCPU
-        by = lines[0].split(" - ")[0] if lines else "time" if late else f"exit {ended.returncode}"
-        return ended.returncode != 0, by, time.perf_counter() - began
-
-
-def limited() -> None:
-    """Let the operating system end a process that needs too much CPU time: other processes do not count."""
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 20))
-
-
-def examine(one: Mutant, place: Copy) -> dict[str, Any]:
-    """Run a mutant against level after level of tests until one notices."""
-    noticed, by, seconds, passed = False, "", 0.0, []
-    for tests in TESTS[one.file]:
-        noticed, by, took = place.run(one, tests)
-        seconds += took
-        if noticed:
-            break
-        passed += tests
+def examine(one: Mutant, place: Copy, reached: Reached, most: float) -> dict[str, Any]:
+    """Run a mutant against the tests that run its lines; a test that fails must fail again, alone."""
+    began = time.perf_counter()
+    tests = reached.tests(one.file, lines_of(one), most)
+    noticed, by, left = False, "", tests
+    with place.changed(one.file, mutated(one)):
+        while left and not noticed:
+            batch = [name for name in left if name.startswith(SMALL)] or left
+            by = failure(one, place, batch, reached)
+            noticed = bool(by) and (by not in batch or failure(one, place, [by], reached) == by)
+            left = [name for name in left if (name != by if by else name not in batch)]
+    seconds = round(time.perf_counter() - began, 1)
     return {
-        "name": one.name, "noticed": noticed, "by": by, "seconds": round(seconds, 1), "passed": passed,
+        "name": one.name, "noticed": noticed, "by": by if noticed else "", "seconds": seconds, "tests": len(tests),
         "difference": difference(one),
     }  # fmt: skip
+
+
+def failure(one: Mutant, place: Copy, tests: list[str], reached: Reached) -> str:
+    """Return the first of the tests that fails, or what else went wrong, or nothing."""
+    limit = 30.0 + LATE * sum(reached.seconds[name] for name in tests)
+    code, output = place.pytest(tests, seconds=limit, compiled=one.file not in INTERPRETED)
+    failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if failures:
+        return failures[0].split(" ", 1)[1].split(" - ")[0]
+    if code in (4, 5):  # pytest found no such tests
+        raise SystemExit(f"pytest could not run {one.name}:\n{output[-4000:]}")
+    return {0: "", -signal.SIGXCPU: "time", -signal.SIGKILL: "time"}.get(code, f"exit {code}")
 
 
 def report(results: list[dict[str, Any]], say: Any) -> None:
@@ -169,15 +115,15 @@ def report(results: list[dict[str, Any]], say: Any) -> None:
     survivors = [one for one in results if not one["noticed"]]
     same = [one for one in survivors if reason(one)]
     say(f"{len(results)} mutants of the {WANTED} with seed {SEED}, of steps and certificates")
-    say(f"noticed: {noticed}, {100 * noticed / max(len(results), 1):.1f} % of all")
-    counted = max(len(results) - len(same), 1)
-    say(f"without the {len(same)} that change no result: {100 * noticed / counted:.1f} %")
+    counted = len(results) - len(same)
+    say(f"noticed: {noticed}, {100 * noticed / max(counted, 1):.1f} % of the {counted} that change a result")
+    say(f"({100 * noticed / max(len(results), 1):.1f} % of all: {len(same)} change no result)")
     say(f"noticed by running out of time: {sum(one['by'] == 'time' for one in results)}\n")
     totals, caught = (
         Counter(file_of(one) for one in results),
         Counter(file_of(one) for one in results if one["noticed"]),
     )
-    for file in TESTS:
+    for file in FILES:
         if totals[file]:
             say(f"  {file:32} {caught[file]:4} of {totals[file]:4}")
     for title, part in (("change no result", same), ("not noticed", [one for one in survivors if one not in same])):
@@ -197,10 +143,15 @@ def file_of(result: dict[str, Any]) -> str:
     return str(result["name"]).split(":")[0]
 
 
+def kept_results(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the last result of each mutant, by its key."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {key_of(one["name"], one["difference"]): one for one in map(json.loads, lines)}
+
+
 def finished(path: Path, wanted: list[Mutant]) -> dict[str, dict[str, Any]]:
     """Return the results that are kept, of mutants that are still what they were."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    known = {key_of(one["name"], one["difference"]): one for one in map(json.loads, lines)}
+    known = kept_results(path)
     return {one.name: known[one.key] | {"name": one.name} for one in wanted if one.key in known}
 
 
@@ -210,6 +161,9 @@ def main() -> None:
         "--limit", type=int, default=WANTED, help="so many of the mutants, in the order they were drawn"
     )
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
+    parser.add_argument(
+        "--seconds", type=float, default=40.0, help="CPU time of the tests for one mutant, as measured without it"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS / "mutants.jsonl", help="where results are kept")
     parser.add_argument("--report", action="store_true", help="only print what --out has")
     parser.add_argument("--again", action="store_true", help="run those again that were not noticed")
@@ -217,9 +171,11 @@ def main() -> None:
     wanted = chosen()[: options.limit]
     done = finished(options.out, wanted)
     if options.again:
-        done = {name: one for name, one in done.items() if one["noticed"]}
+        done = {name: one for name, one in done.items() if one["noticed"] or reason(one)}
     if not options.report:
         run_all([one for one in wanted if one.name not in done], done, options)
+        lasting = kept_results(options.out).values()
+        options.out.write_text("".join(json.dumps(one) + "\n" for one in lasting))
     lines = [f"machine: {machine()}"]
     report([done[one.name] for one in wanted if one.name in done], lines.append)
     print("\n".join(lines))
@@ -234,36 +190,47 @@ def machine() -> str:
 
 def run_all(left: list[Mutant], done: dict[str, dict[str, Any]], options: Any) -> None:
     """Run what is left, several at a time, and keep each result as it comes."""
-    with tempfile.TemporaryDirectory() as folder, options.out.open("a") as kept:
+    with options.out.open("a") as kept:
         places: Queue[Copy] = Queue()
         for number in range(options.jobs):
-            places.put(Copy(Path(folder) / str(number)))
+            places.put(Copy(KEPT / f"copy{number}"))
 
-        def work(one: Mutant) -> dict[str, Any]:
-            place = places.get()
-            try:
-                return examine(one, place)
-            finally:
-                places.put(place)
+        def measure(job: tuple[str, bool], place: Copy) -> dict[str, Any]:
+            return measured(place, job[0], FILES, compiled=job[1])
 
-        with ThreadPoolExecutor(options.jobs) as pool:
-            for result in pool.map(work, left):
-                done[result["name"]] = result
-                kept.write(json.dumps(result) + "\n")
-                kept.flush()
-                said = f"noticed by {result['by']}" if result["noticed"] else "NOT NOTICED"
-                print(f"{len(done):4} {result['name']}: {said}, {result['seconds']} s", flush=True)
-        check_unchanged(places.get(), done)
+        quick = Reached(in_parallel(measure, [(test, True) for test in TESTS], places))
+        slow = {
+            file: Reached(in_parallel(measure, [(test, False) for test in tests], places))
+            for file, tests in INTERPRETED.items()
+        }
+
+        def work(one: Mutant, place: Copy) -> dict[str, Any]:
+            return examine(one, place, slow.get(one.file, quick), options.seconds)
+
+        for result in in_parallel(work, left, places):
+            done[result["name"]] = result
+            kept.write(json.dumps(result) + "\n")
+            kept.flush()
+            said = f"noticed by {result['by']}" if result["noticed"] else f"NOT NOTICED ({result['tests']} tests)"
+            print(f"{len(done):4} {result['name']}: {said}, {result['seconds']} s", flush=True)
 
 
-def check_unchanged(place: Copy, done: dict[str, dict[str, Any]]) -> None:
-    """Refuse tests that fail without any mutant, of those that passed with none: they would seem to notice all."""
-    passed = {name for one in done.values() for name in one["passed"]}
-    used = {name for one in done.values() for level in TESTS[file_of(one)] for name in level}
-    for tests in sorted(used - passed):
-        noticed, by, _ = place.run(None, [tests])
-        if noticed:
-            raise SystemExit(f"{tests} fails without any mutant ({by}): mend that, and delete what it noticed.")
+def in_parallel(function: Callable[[Job, Copy], Done], jobs: Iterable[Job], places: Queue[Copy]) -> Iterator[Done]:
+    """Yield what a function makes of each job, as it comes, in a copy that no other job uses meanwhile."""
+
+    def work(job: Job) -> Done:
+        place = places.get()
+        try:
+            return function(job, place)
+        finally:
+            places.put(place)
+
+    with ThreadPoolExecutor(places.qsize()) as pool:
+        try:
+            for future in as_completed([pool.submit(work, job) for job in jobs]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 if __name__ == "__main__":

@@ -168,6 +168,17 @@ def mutated(one: Mutant) -> bytes:
     return source[: one.start] + one.text.encode() + source[one.end :]
 
 
+def lines_of(one: Mutant) -> range:
+    """Return the lines of the statement that is changed, of one with a body the lines before the body."""
+    holders = [
+        node for node in ast.walk(ast.parse(source_of(one.file)))
+        if isinstance(node, ast.stmt) and node.lineno <= one.line <= (node.end_lineno or node.lineno)
+    ]  # fmt: skip
+    statement = max(holders, key=lambda node: (node.lineno, node.col_offset))
+    body = getattr(statement, "body", None)
+    return range(statement.lineno, (body[0].lineno if body else (statement.end_lineno or statement.lineno) + 1))
+
+
 def difference(one: Mutant) -> list[str]:
     """Return the lines before and after."""
     before, after = source_of(one.file).decode().splitlines(), mutated(one).decode().splitlines()

@@ -210,3 +210,15 @@ def test_scores_that_are_explained_already_leave_the_data_as_they_are():
         np.testing.assert_allclose(again.columns(np.arange(4)), once.columns(np.arange(4)), atol=1e-12)
     found = rspca.decompose(X, 3, k=1, method="spasm", random_state=0)
     assert np.isfinite(found.loadings).all()
+
+
+def test_of_scores_only_what_earlier_ones_do_not_explain_is_taken_off():
+    X = np.random.default_rng(0).standard_normal((12, 4)) + np.arange(4.0)
+    X[:, 1] += 2.0 * X[:, 0]
+    op, one = prepare(X), np.ones(1)
+    first, second = op.scores(np.array([0]), one), op.scores(np.array([1]), one)
+    once = DEFLATIONS["schur"](op, np.eye(4)[0], first, [])
+    twice = DEFLATIONS["schur"](once, np.eye(4)[1], second, [np.eye(4)[0]])  # not less what the first explains
+    Q = np.linalg.qr(np.column_stack([first, second]))[0]
+    left = X - X.mean(axis=0)
+    np.testing.assert_allclose(twice.columns(np.arange(4)), left - Q @ (Q.T @ left), atol=1e-12)

@@ -334,6 +334,18 @@ def test_a_full_disk_where_numba_keeps_its_code_ends_no_work(tmp_path):
     assert result.stderr.count("could not keep a compiled kernel (file too large)") >= 1
 
 
+UNCOMPILED = """
+import rspca, rspca.operators.kernels
+print(rspca.certify(rspca.GramOperator(rspca.datasets.load_pitprops()), 2).status)
+"""
+
+
+def test_functions_that_numba_is_told_not_to_compile_are_used_as_they_are():
+    pytest.importorskip("numba", reason="without numba nothing is compiled anyway")
+    result = rspca_command(program=UNCOMPILED, NUMBA_DISABLE_JIT="1")
+    assert result.stdout == "optimal\n", result.stderr
+
+
 # --- rights -----------------------------------------------------------------------------------------------------------
 
 

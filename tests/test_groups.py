@@ -122,3 +122,11 @@ def test_windows_of_two_chromosomes_are_different_groups():
 def test_limits_that_make_no_sense_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         rspca.decompose(np.random.default_rng(0).standard_normal((12, 10)), 1, **{"k": 2} | options)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e100])
+def test_of_preferred_features_in_one_group_the_larger_stays_whatever_the_unit_of_the_others(size):
+    choice = Choice(np.arange(4), Groups(np.array([0, 0, 1, 1]), 1))
+    x, values = np.array([0.3, 0.6, 0.0, 0.0]), size * np.array([9.0, 1.0, 2.0, 3.0])
+    assert choice.completed(np.array([0, 1]), x, values, 2).tolist() == [1, 3]
+    assert choice.completed(np.array([0, 1]), x, values, 1).tolist() == [1]

@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.choice import Choice
-from rspca.polishing import Polished, climb, exchange, grow, refit, swap
+from rspca.polishing import (
+    SMALLEST_GAIN,
+    Polished,
+    _best_exchange,
+    climb,
+    exchange,
+    exchanges_affordable,
+    grow,
+    power_steps,
+    refit,
+    swap,
+)
 
 
 def random_gram(seed, n=None):
@@ -244,3 +255,125 @@ def test_a_support_that_grows_is_the_one_of_the_greedy_method(seed):
     expected = rspca.METHODS["greedy"](op, 1, 5, start=first)[0].support
     assert grow(op, 5, first, np.arange(12)).tolist() == expected.tolist()
     assert set(grow(op, 3, first, np.array([0, 3, 7, first]))) <= {0, 3, 7, first}
+
+
+def exchanges_of(seed, most, n=14, k=5, unit=1.0):
+    """Return data, and what exchanges by worth make of a random support of them."""
+    rng = np.random.default_rng(seed)
+    op = rspca.as_operator(unit * rng.standard_normal((8, n)) * rng.uniform(0.5, 1.5, n))
+    support = np.sort(rng.choice(n, k, replace=False))
+    value, loadings = refit(op.restrict(support), np.ones(k))
+    start = Polished(support, loadings, value, 0, None)
+    return op, again(op, start, most)
+
+
+def again(op, start, most):
+    gradient = op.gradient(op.restrict(start.support), start.support, start.loadings)
+    return exchange(op, start, gradient, choice=Choice(np.arange(op.shape[1])), most=most)
+
+
+def test_exchanges_go_on_as_long_as_they_are_worthwhile(monkeypatch):
+    monkeypatch.setattr("rspca.polishing.WORTHWHILE", 0.0)
+    rounds = []
+    for seed in range(30):
+        op, end = exchanges_of(seed, 50)
+        assert again(op, end, 1).support.tolist() == end.support.tolist()
+        rounds.append(end.n_iter)
+    assert max(rounds) >= 3
+    monkeypatch.setattr("rspca.polishing.WORTHWHILE", 1e9)
+    assert max(exchanges_of(seed, 50)[1].n_iter for seed in range(30)) == 1
+
+
+def test_exchanges_do_not_depend_on_the_unit():
+    for seed in range(30):
+        supports = [exchanges_of(seed, 3, unit=unit)[1].support.tolist() for unit in (1.0, 2.0**-20, 2.0**20)]
+        assert supports[0] == supports[1] == supports[2]
+
+
+def test_the_clearest_exchange_is_made_if_it_gains():
+    made = 0
+    for seed in range(60):
+        op, start = exchanges_of(seed, 0)
+        A = op.gram_block(np.arange(14))
+        value, d, S = start.variance, np.diagonal(A), start.support
+        worth = (A[:, S] @ start.loadings) ** 2 / np.maximum(value - d, SMALLEST_GAIN * value)
+        worth[S] = -np.inf
+        inside = start.loadings**2 * np.maximum(value - d[S], 0.0)
+        joining, leaving = int(np.argmax(worth)), int(np.argmin(inside))
+        if worth[joining] > inside[leaving]:
+            exchanged = largest(A, [joining, *np.delete(S, leaving)])
+            if exchanged > value * (1.0 + 1e-6):
+                assert again(op, start, 1).variance > value
+                made += 1
+    assert made > 20
+
+
+def test_climbing_does_not_depend_on_the_unit():
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((12, 30))
+        start = np.zeros(30)
+        start[:5] = 1.0
+        ends = [climb(rspca.as_operator(unit * X), start, 5, choice=Choice(np.arange(30)), tol=1e-6, max_iter=50)
+                for unit in (1.0, 2.0**-20, 2.0**20)]  # fmt: skip
+        assert len({end.support.tobytes() for end in ends}) == len({end.n_iter for end in ends}) == 1
+
+
+def test_power_steps_stop_when_no_support_changes_and_keep_the_best():
+    A = np.diag([5.0, 4.0, 3.0, 2.0, 1.0, 1.0])
+    A[0, 1] = A[1, 0] = A[2, 3] = A[3, 2] = 1.5
+    op = rspca.GramOperator(A)
+    V = np.zeros((6, 3))
+    V[[4, 5], 0] = V[[2, 3], 1] = V[[0, 1], 2] = np.sqrt(0.5)
+    kept = power_steps(op, V, 2, choice=Choice(np.arange(6)), keep=2)
+    assert op.passes == 1.0  # one product tells that all supports stay
+    assert [np.flatnonzero(v).tolist() for v in kept.T] == [[0, 1], [2, 3]]
+
+
+@given(st.integers(0, 10**6))
+def test_climbing_ends_where_the_largest_gradients_are_the_support_or_nothing_is_gained(seed):
+    rng = np.random.default_rng(seed)
+    op = rspca.as_operator(rng.standard_normal((7, 10)))
+    start = np.zeros(10)
+    start[rng.choice(10, 3, replace=False)] = 1.0
+    end = climb(op, start, 3, choice=Choice(np.arange(10)), tol=1e-9, max_iter=200)
+    before = refit(op.restrict(np.flatnonzero(start)), np.ones(3))[0]
+    assert end.variance >= before * (1.0 - 1e-6)
+    gradient = op.gradient(op.restrict(end.support), end.support, end.loadings)
+    proposed = Choice(np.arange(10)).largest(gradient, 3)
+    assert refit(op.restrict(proposed), np.ones(3))[0] <= end.variance * (1.0 + 1e-6)
+
+
+def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeypatch):
+    monkeypatch.setattr("rspca.polishing.SWAP_BUDGET", 100)
+    monkeypatch.setattr("rspca.polishing.ROWS_BUDGET", 200)
+    assert exchanges_affordable(10, 20)  # 100 pairs, 200 entries
+    assert not exchanges_affordable(10, 21)
+    assert not exchanges_affordable(20, 21)  # 20 pairs, 420 entries
+    assert not exchanges_affordable(2, 60)  # 116 pairs, 120 entries
+
+
+@pytest.mark.parametrize(("k", "tries"), [(3, 8), (100, 8), (101, 2)])
+def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k, tries):
+    n = k + 9
+    for rank in (1, tries, tries + 1):
+        diagonal = np.r_[np.ones(k), np.full(9, 1.5)]
+        score = np.zeros((k, 9))
+        score[1] = np.arange(9, 0, -1)  # feature k is the most promising one
+        diagonal[k + rank - 1] = 5.0  # the best one
+        rows = np.diag(diagonal)[:k]
+        found = _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 1.0)
+        assert found[0] == 1
+        assert (found[1] == k + rank - 1) == (rank <= tries)
+        assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
+    assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None
+
+
+def test_swaps_are_counted_and_limited(monkeypatch):
+    op = rspca.GramOperator(np.diag([1.0, 1.0, 1.0, 3.0]) + 0.5)
+    start = Polished(np.array([0, 1]), np.full(2, np.sqrt(0.5)), 2.0, 7, None)
+    end = swap(op, start, choice=Choice(np.arange(4)))
+    assert (end.n_iter, end.swap_optimal, 3 in end.support) == (8, True, True)
+    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 1)
+    assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is False
+    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 2)
+    assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is True

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
+from rspca.relaxation import linearized, starting_points
 from rspca.vectors import l1_projection, soft
 
 
@@ -202,3 +203,27 @@ def test_what_cannot_be_relaxed_is_refused():
         rspca.relax(X, 2, start=np.zeros(10))
     with pytest.raises(ValueError, match="solver="):
         rspca.relax(X, 2, solver="convex")
+
+
+def test_without_any_tolerance_the_ascent_ends_when_rounding_takes_more_than_a_step_gives():
+    for seed in range(20):
+        op = rspca.as_operator(np.random.default_rng(seed).standard_normal((12, 9)))
+        for start in starting_points(op, "linearized"):
+            end = linearized(op, 3.0, start, max_iter=3000, tol=0.0)
+            assert end.converged
+            assert end.n_iter < 3000
+
+
+def test_extrapolation_saves_steps(monkeypatch):
+    def steps():
+        ends = []
+        for seed in range(10):
+            op = rspca.as_operator(np.random.default_rng(seed).standard_normal((30, 40)))
+            start = starting_points(op, "linearized")[0]
+            ends.append(linearized(op, 10.0, start, max_iter=2000, tol=1e-9))
+        assert all(end.converged for end in ends)
+        return sum(end.n_iter for end in ends)
+
+    extrapolated = steps()
+    monkeypatch.setattr("rspca.relaxation.LONGEST_STEP", 0.0)
+    assert extrapolated < 0.8 * steps()

@@ -159,6 +159,12 @@ def test_of_several_draws_the_one_of_most_variance_within_the_norm_bound_is_kept
     np.testing.assert_array_equal(best_bernoulli(op, draws, 4, 1600), [0.9, 0.0, 0.3])
 
 
+def test_a_draw_a_little_longer_than_the_norm_bound_is_out():
+    op = rspca.GramOperator(np.eye(2))
+    draws = np.array([[1.11, 0.0], [0.0, 1.09]]).T  # the bound is 1.1
+    np.testing.assert_array_equal(best_bernoulli(op, draws, 4, 1600), [0.0, 1.09])
+
+
 def test_if_no_draw_meets_the_norm_bound_the_shortest_is_kept():
     op = rspca.GramOperator(np.eye(2))
     draws = np.array([[9.0, 0.0], [0.0, 5.0], [7.0, 0.0]]).T
@@ -258,3 +264,17 @@ def test_exact_rounding_is_seeded():
     one, two, other = (exact_supports(x, 6, 6.0, 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert [s.tolist() for s in one] == [s.tolist() for s in two]
     assert [s.tolist() for s in one] != [s.tolist() for s in other]
+
+
+@pytest.mark.parametrize("x", [np.zeros(3), np.array([1.0, np.nan]), np.array([1.0, np.inf]), np.ones((2, 2))], ids=str)
+def test_what_is_no_vector_with_a_direction_is_not_rounded(x):
+    with pytest.raises(ValueError, match="x "):
+        rspca.round_vector(x, 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("x", "k"), [([0.6, 0.5, 0.4, 0.3], 1), ([50.0, 0.6, 0.5, 0.4], 2)])
+def test_a_single_place_that_is_left_goes_to_any_of_the_others(x, k):
+    supports = exact_supports(np.array(x), k, float(k), 200, np.random.default_rng(0))
+    certain = [0] if k == 2 else []
+    expected = [[*certain, i] for i in range(len(certain), 4)]
+    assert sorted(support.tolist() for support in supports) == expected

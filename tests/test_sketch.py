@@ -8,7 +8,7 @@ from data import chowdary, hapmap3
 import rspca
 import rspca.decomposition
 from rspca.operators import Centered, as_operator
-from rspca.sketch import MOST_ROWS, Sketch
+from rspca.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
 from rspca.vectors import l1_l2_maximizer
 
 
@@ -57,6 +57,24 @@ def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
     assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(unit, monkeypatch):
+    X, _ = planted(200, 1500, strength=1.0)
+    residuals = []
+
+    def confirm(sketch, v):
+        seen = original(sketch, v)
+        residuals.append(np.linalg.norm(seen.gradient - seen.variance * v) / seen.variance)
+        return seen
+
+    original = Sketch.confirm
+    monkeypatch.setattr(Sketch, "confirm", confirm)
+    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))))
+    assert len(residuals) >= 2
+    assert residuals[-1] <= LEADING_RESIDUAL
+    assert min(residuals[:-1]) > LEADING_RESIDUAL
 
 
 @pytest.mark.parametrize("k", [5, 12, 60, 700])
@@ -116,3 +134,19 @@ def test_a_few_features_that_go_together_are_found_where_noise_hides_them_and_al
     own = np.linalg.norm(X[:, hidden], 2) ** 2
     assert own < 0.8 * np.linalg.norm(X, 2) ** 2  # the leading direction is one of noise
     assert rspca.decompose(X, 1, k=6, random_state=0).components[0].support.tolist() == hidden.tolist()
+
+
+def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
+    op = as_operator(planted(60, 400)[0])
+    sketch, x = Sketch(op), np.random.default_rng(2).standard_normal(400)
+    before = op.passes
+    op.gram_and_scores(x)
+    once = op.passes - before
+    sketch.confirm(x)
+    assert op.passes - before == 2 * once
+    # where nearly all of it is known, the difference would be mostly rounding: then it is multiplied
+    sketch.confirm(x + 1e-7 * np.random.default_rng(3).standard_normal(400))
+    assert op.passes - before > 3 * once
+    rows = sketch.operator(np.arange(400)).columns(np.arange(400))
+    exact = op.rmatmat(sketch._left[:, : len(rows)]).T
+    np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())

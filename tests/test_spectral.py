@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
-from rspca.spectral import leading_pairs
+from rspca.spectral import lanczos, leading_pairs
 
 
 def with_spectrum(m, n, singular, seed=0):
@@ -106,3 +106,23 @@ def test_the_same_call_gives_the_same_pairs():
     X = with_spectrum(300, 250, 0.9 ** np.arange(100))
     first, second = (leading_pairs(rspca.as_operator(X), 2) for _ in range(2))
     np.testing.assert_array_equal(first.vectors, second.vectors)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_restarts_lose_nothing(count, monkeypatch):
+    monkeypatch.setattr("rspca.spectral.BASIS", 6)
+    X = with_spectrum(120, 90, np.linspace(2.0, 0.5, 90) ** 0.5)
+    op = rspca.as_operator(X)
+    values, vectors = lanczos(op, count, None, tol=1e-9)
+    assert op.passes > 3 * (6 + 2 * count)  # it did restart
+    exact, directions = np.linalg.eigh(X.T @ X)
+    np.testing.assert_allclose(values[:count], exact[::-1][:count], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(vectors[:, :count].T @ directions[:, ::-1][:, :count]), np.eye(count), atol=1e-5)
+
+
+def test_where_every_space_is_invariant_the_search_goes_on_outside_and_reads_nothing_unwritten(monkeypatch):
+    empty = np.empty
+    monkeypatch.setattr(np, "empty", lambda *args, **options: np.full_like(empty(*args, **options), np.nan))
+    values, vectors = lanczos(rspca.GramOperator(2.0 * np.eye(20)), 3, None, tol=1e-10)
+    np.testing.assert_allclose(values[:3], 2.0)
+    np.testing.assert_allclose(vectors[:, :3].T @ vectors[:, :3], np.eye(3), atol=1e-12)

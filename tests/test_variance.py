@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
+from rspca.variance import cosines, largest_cosine
 
 DEFINITIONS = ["adjusted", "subspace", "sum", "pca_share"]
 
@@ -145,3 +146,12 @@ def test_an_unknown_definition_is_refused():
     X, V = example(0)
     with pytest.raises(ValueError, match="definition='trace' is not known"):
         rspca.explained_variance(X, V, "trace")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_columns_of_zeros_are_orthogonal_to_all():
+    columns = np.array([[3.0, 0.0, -1.0], [4.0, 0.0, 1.0]])
+    assert cosines(columns)[1].tolist() == [0.0, 0.0, 0.0]
+    assert cosines(columns)[0] == pytest.approx([1.0, 0.0, np.sqrt(0.02)])
+    assert largest_cosine(columns) == pytest.approx(np.sqrt(0.02))
+    assert largest_cosine(columns[:, :2]) == 0.0

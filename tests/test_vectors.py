@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rspca.vectors import (
+    HEAD,
     decreasing,
     inclusion_probabilities,
     l1_l2_maximizer,
@@ -53,6 +54,17 @@ def test_the_maximizer_reaches_the_dual_bound(g, k):
     g = g / np.abs(g).max()
     bound = smallest_dual_value(g, k)
     assert bound - 1e-7 <= g @ l1_l2_maximizer(g, k) <= bound + 1e-7
+
+
+@pytest.mark.parametrize("k", [1.5, 2.0, 3.0])
+def test_many_small_entries_beside_a_large_one_are_all_in_the_maximizer(k):
+    # More than HEAD k magnitudes are above the level: the largest of them are not enough to find it.
+    g = np.r_[1.0, np.linspace(0.1, 0.101, 90)]
+    y = l1_l2_maximizer(g, k)
+    assert np.count_nonzero(y) > HEAD * k
+    assert np.abs(y).sum() == pytest.approx(np.sqrt(k))
+    assert np.linalg.norm(y) == pytest.approx(1.0)
+    assert g @ y == pytest.approx(smallest_dual_value(g, k), abs=1e-9)
 
 
 @given(nonzero, radii, st.integers(-900, 900))

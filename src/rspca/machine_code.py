@@ -9,9 +9,12 @@ from typing import Any
 def kept_if_possible(dispatcher: Any) -> Any:
     """Return a compiled function whose machine code is kept where that is possible, and otherwise made again.
 
-    numba saves what it has compiled in the middle of a call, and a disk that is full would end that call.
+    numba saves what it has compiled in the middle of a call, and a disk that is full would end that call. A function
+    that numba was told to leave as it is (NUMBA_DISABLE_JIT) has no machine code.
     """
-    cache = dispatcher._cache
+    cache = getattr(dispatcher, "_cache", None)
+    if cache is None:
+        return dispatcher
     save = cache.save_overload
 
     def save_if_possible(*arguments: Any) -> None:

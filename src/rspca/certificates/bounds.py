@@ -111,15 +111,13 @@ def soft_thresholded(A: Array, level: float | Array) -> Array:
 
 
 def remainder(C: Array, k: int) -> float:
-    """Return a bound on x'Cx for a symmetric C with zero diagonal and unit x with k non-zeros: the least of three.
+    """Return a bound on x'Cx for a symmetric C with zero diagonal and unit x with k non-zeros: the lesser of two.
 
-    max|c| (|x|_1^2 - 1) <= (k-1) max|c|; the largest absolute row sum; and, since C_SS has trace zero, Cauchy and
-    Schwarz as in `frobenius`.
+    They are the largest absolute row sum, and, since C_SS has trace zero, Cauchy and Schwarz as in `frobenius`.
     """
     size = np.abs(C)
     return float(
         min(
-            (k - 1) * size.max(initial=0.0),
             top_sum(size, k - 1).max(initial=0.0),
             np.sqrt((k - 1) / k * top_sum(top_sum(size**2, k - 1), k)),
         )

@@ -40,11 +40,6 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     |w| = 1: sum_S (x_i'w)^2 = k rho + sum_S w'B_i w <= k rho + sum_S w'Y_i w <= k rho + l_1(sum of all Y_i).
     (Y_i = 0 where |x_i|^2 <= rho: there B_i <= 0.) The q of d'Aspremont, Bach and El Ghaoui make u an eigenvector.
     Each Y_i is y y' with y = alpha_i x_i + beta_i u, so the sum is a weighted Gram matrix and terms of rank two.
-
-    Rounding: whatever alpha and beta are, y y' >= x x' - rho I if and only if x'(y y' + rho I)^{-1}x <= 1, which is
-    D = beta^2 (g^2 - d + rho) + rho (alpha^2 d + 2 alpha beta g) >= rho (d - rho), g = x'u, d = |x|^2. So y is
-    stretched until this holds for every g and d that the computed ones may stand for; where that takes more than a
-    little, q = x_i instead, for which d alone counts.
     """
     u = u / np.linalg.norm(u)
     inner = op.rmatmat(u)
@@ -59,6 +54,23 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     apart = np.maximum((rho - inner[rest] ** 2) * (lengths[rest] - inner[rest] ** 2), 1e-300)
     alpha[rest] = np.sqrt(rho * (lengths[rest] - rho) / apart)
     beta[rest] = -alpha[rest] * inner[rest]
+    alpha, beta = stretched(op, alpha, beta, inner, lengths, rho)
+    along = op.matmat(alpha * beta)
+    Y = op.samples_gram(alpha**2) + np.outer(along, u) + np.outer(u, along) + float(beta @ beta) * np.outer(u, u)
+    errors = precision.gram_error(op, alpha**2) + (max(op.shape) + 64) * EPS * float(beta @ beta)
+    return k * rho + _largest(Y) + 2.0 * errors
+
+
+def stretched(
+    op: OperatorMixin, alpha: Array, beta: Array, inner: Array, lengths: Array, rho: float
+) -> tuple[Array, Array]:
+    """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, made to hold whatever rounding may hide.
+
+    Whatever alpha and beta are, y y' >= x x' - rho I if and only if x'(y y' + rho I)^{-1}x <= 1, which is
+    D = beta^2 (g^2 - d + rho) + rho (alpha^2 d + 2 alpha beta g) >= rho (d - rho), g = x'u, d = |x|^2. So y is
+    stretched until this holds for every g and d that the computed ones may stand for; where that takes more than a
+    little, q = x_i instead, for which d alone counts.
+    """
     reach = precision.reach(op)
     off_g, off_d = precision.sum_error(op) * reach, 2.0 * precision.sum_error(op) * reach**2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -71,10 +83,7 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     safe = longer & (stretch > 0.0) & (stretch < MOST_STRETCHED)
     alpha[safe], beta[safe] = (values[safe] * np.sqrt(np.maximum(stretch[safe], 1.0)) for values in (alpha, beta))
     alpha[longer & ~safe], beta[longer & ~safe] = np.sqrt(1.0 - rho / lengths[longer & ~safe]), 0.0
-    along = op.matmat(alpha * beta)
-    Y = op.samples_gram(alpha**2) + np.outer(along, u) + np.outer(u, along) + float(beta @ beta) * np.outer(u, u)
-    errors = precision.gram_error(op, alpha**2) + (max(op.shape) + 64) * EPS * float(beta @ beta)
-    return k * rho + _largest(Y) + 2.0 * errors
+    return alpha, beta
 
 
 def separating_penalties(squares: Array, support: Array, count: int) -> Array:

@@ -113,17 +113,16 @@ def _two_blocks(A: Array, fixed: int, picks: int) -> float:
 
 
 @compiled
-def _remainder(R: Array, fixed: int, picks: int, k: int) -> float:
-    """Bound x'Rx for a symmetric R with zero diagonal: (k-1) max|r|, or the largest row sum with F in S."""
+def _remainder(R: Array, fixed: int, picks: int) -> float:
+    """Bound x'Rx for a symmetric R with zero diagonal by the largest row sum with F in S."""
     n = len(R)
     size = np.abs(R)
-    largest, row_sum = 0.0, 0.0
+    row_sum = 0.0
     for i in range(n):
         row = size[i]
-        largest = max(largest, row.max())
         taken = picks if i < fixed else picks - 1
         row_sum = max(row_sum, row[:fixed].sum() + _top_sum(row[fixed:], taken))
-    return min((k - 1) * largest, row_sum)
+    return row_sum
 
 
 @compiled
@@ -195,7 +194,7 @@ def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: fl
         S = parts[s][order][:, order]
         R = A[order][:, order] - S
         values, vectors = np.linalg.eigh(S)
-        constant = _remainder(R, len(fixed), picks, k)
+        constant = _remainder(R, len(fixed), picks)
         found = _spectral(values, vectors * vectors, constant, len(fixed), picks, least, alive)
         if found < bound or s == 0:
             ranking = np.abs(vectors[:, -1])

@@ -1,0 +1,118 @@
+"""Stage 1 and polishing on a stand-in for X: where they start from, how often X is asked, and when that ends."""
+
+import numpy as np
+import pytest
+
+from rspca import ascent
+from rspca.choice import Choice
+from rspca.operators import as_operator
+from rspca.sketch import Sketch, Whole
+from rspca.vectors import l1_l2_maximizer, top_k
+
+
+def planted(m=150, n=2500, k=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    X[:, :k] += rng.standard_normal((m, 1))
+    return as_operator(X)
+
+
+def silent(*_):
+    """Tell nobody."""
+
+
+class Counted:
+    """A stand-in that counts how often X is asked."""
+
+    def __init__(self, data):
+        self.data, self.asked = data, 0
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+    def confirm(self, x):
+        self.asked += 1
+        return self.data.confirm(x)
+
+
+def test_rows_of_the_gram_matrix_are_estimated_without_bias():
+    X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
+    op = as_operator(X)
+    ratios = ascent.row_energies(op) / (ascent.PROBES * np.sum((X.T @ X) ** 2, axis=1))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
+    assert ratios.min() > 0.3
+    assert ratios.max() < 2.5
+
+
+def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(monkeypatch):
+    op = as_operator(np.random.default_rng(0).standard_normal((10, 20)))
+    every = Choice(np.arange(20))
+    assert ascent.coordinate_starts(op, 3, every).tolist() == np.eye(20).tolist()
+    monkeypatch.setattr(ascent, "START_BUDGET", 1000)
+    starts = ascent.coordinate_starts(op, 3, every)
+    assert starts.shape == (20, 5)  # 1000 entries, 20 x 10 for each start
+    assert np.flatnonzero(starts.any(axis=1)).tolist() == top_k(op.sq_norms, 5).tolist()
+    assert ascent.coordinate_starts(op, 25, every).shape == (20, 2)
+    assert ascent.coordinate_starts(op, 3, Choice(np.array([3, 7]))).shape == (20, 2)
+
+
+def test_few_features_are_sought_in_a_pool_of_limited_size(monkeypatch):
+    monkeypatch.setattr(ascent, "POOL", 20)
+    op, sizes = planted(), []
+
+    def polish(part, starts, k, **options):
+        sizes.append(part.shape[1])
+        return original(part, starts, k, **options)
+
+    original = ascent.polish
+    monkeypatch.setattr(ascent, "polish", polish)
+    ends = ascent.few_features(op, 4, Choice(np.arange(2500)), tol=1e-6)
+    assert 10 <= sizes[0] <= 20
+    assert all(len(end.support) == 4 for end in ends)
+
+
+def test_a_sketch_gives_the_largest_gradients_or_all_if_few_would_be_left_out():
+    sketch = Sketch(planted(60, 100))
+    gradient = np.random.default_rng(0).standard_normal(100)
+    assert sketch.features(gradient, 79).tolist() == top_k(np.abs(gradient), 79).tolist()
+    assert len(sketch.features(gradient, 80)) == 100
+    assert len(sketch.features(gradient, 500)) == 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
+    op = planted(seed=seed)
+    data = Counted(Sketch(op))
+    for k in (6, 12, 40):
+        data.asked = 0
+        end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, tell=silent)
+        assert end.converged
+        assert end.n_iter < 500
+        assert data.asked <= 12
+        step = l1_l2_maximizer(op.gram(end.x), k)
+        assert float(step @ op.gram(step)) <= end.variance * (1.0 + 1e-4)
+
+
+def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
+    op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
+    data = Counted(Whole(op))
+    starts = data.directions()
+    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, tell=silent)
+    assert end.converged
+    assert data.asked == 1
+    assert end.n_iter < 1000
+    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, tell=silent)
+    assert not short.converged
+    assert short.n_iter == 2
+
+
+def test_polishing_on_a_sketch_asks_as_long_as_that_gains():
+    op = planted()
+    data = Counted(Sketch(op))
+    V = np.zeros((2500, 1))
+    V[np.arange(6, 18), 0] = 1.0
+    V /= np.linalg.norm(V)
+    gradient = op.gram(V[:, 0])
+    end = ascent.improve_by_sketch(data, V, 12, gradient, Choice(np.arange(2500)), tol=1e-6, tell=silent)
+    assert end.support.tolist() == list(range(12))
+    assert 1 <= data.asked <= 6
