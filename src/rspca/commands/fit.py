@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rspca.commands.inputs import Reading
-from rspca.commands.shared import Data, LabelOption, Preparing, Seed, Talking, command, whole_numbers
+from rspca.commands.shared import Data, LabelOption, Preparing, Seed, Talking, command, whole, whole_numbers
 
 Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
 
@@ -18,7 +18,9 @@ def fit(
     *,
     data: Data,
     k: Annotated[str, typer.Option("-k", metavar="INT[,INT...]", help="Features in each, or one number for each.")],
-    n: Annotated[int | None, typer.Option("-n", min=1, help="Components; 1, or as many as numbers after -k.")] = None,
+    n: Annotated[
+        int | None, typer.Option("-n", parser=whole(1), help="Components; 1, or as many as numbers after -k.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("rspca-out"),
     method: Annotated[str, typer.Option(help="A method; rspca compare lists them.")] = "rspca",
     deflation: Annotated[
@@ -30,7 +32,7 @@ def fit(
         str | None,
         typer.Option(metavar="BASEPAIRS|NAME|FILE", help="Windows of a .bed, a feature column, or a file of labels."),
     ] = None,
-    max_per_group: Annotated[int, typer.Option(min=1, help="Features of one group in one component.")] = 1,
+    max_per_group: Annotated[int, typer.Option(parser=whole(1), help="Features of one group in one component.")] = 1,
     seed: Seed = 0,
     label: LabelOption = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.commands.shared import MOST_DIGITS
+from rspca.commands.shared import MOST_DIGITS, whole
 
 if TYPE_CHECKING:
     from rspca.commands.watching import Watched
@@ -55,7 +55,9 @@ class Reading:
     empty: Annotated[
         str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
     ] = None
-    min_documents: Annotated[int | None, typer.Option(min=1, help="Documents: least number that have a word.")] = None
+    min_documents: Annotated[
+        int | None, typer.Option(parser=whole(1), help="Documents: least number that have a word.")
+    ] = None
     max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
     scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
 

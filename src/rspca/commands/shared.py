@@ -21,8 +21,24 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-OneK = Annotated[int, typer.Option("-k", min=1, help="Features in the component.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the rounding.")]
+MOST_DIGITS = 19
+"""Digits from which a number is beyond anything that can be counted here."""
+
+
+def whole(least: int) -> Callable[[Any], int]:
+    """Return what reads an option that is a whole number; versions of typer differ in what they take for one."""
+
+    def integer(value: Any) -> int:
+        text = str(value)
+        if not re.fullmatch(r"[+-]?[0-9]{1,40}", text) or int(text) < least:
+            raise typer.BadParameter(f"{text[:60]!r} is not a whole number of at least {least}.")
+        return int(text)
+
+    return integer
+
+
+OneK = Annotated[int, typer.Option("-k", parser=whole(1), help="Features in the component.")]
+Seed = Annotated[int, typer.Option(parser=whole(0), help="Seed of the rounding.")]
 Model = Annotated[Path, typer.Argument(help="model.npz, or the folder it is in.", show_default=False)]
 LabelOption = Annotated[
     str | None,
@@ -100,10 +116,6 @@ def printable(text: str) -> str:
 
 def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
-
-
-MOST_DIGITS = 19
-"""Digits from which a number is beyond anything that can be counted here."""
 
 
 def whole_numbers(option: str, text: str) -> list[int]:

@@ -18,6 +18,7 @@ from rspca.commands.shared import (
     Seed,
     Talking,
     command,
+    whole,
     whole_numbers,
 )
 
@@ -119,9 +120,11 @@ def compare(
 def certify(
     *,
     data: Data,
-    k: Annotated[int | None, typer.Option("-k", min=1, help="Features; with --model those of its component.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", parser=whole(1), help="Features; with --model those of its component.")
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="A model of these data, to be certified.")] = None,
-    component: Annotated[int, typer.Option(min=1, help="Which component of the model.")] = 1,
+    component: Annotated[int, typer.Option(parser=whole(1), help="Which component of the model.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proof.")] = 30.0,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
