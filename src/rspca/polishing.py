@@ -18,14 +18,15 @@ ROWS_BUDGET = 4 * 10**6
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
-WORTHWHILE = 5e-7
+WORTHWHILE = 1e-6
 """Relative gain of exchanging several features below which that is not tried again: it costs a pass over X."""
 FIRST_CLIMB = 6
 """Steps that each candidate climbs before the best of them goes on alone."""
 MOST_STEPS = 30
 """Truncated power steps that all candidates take together."""
-ROUGH, FINE = 1e-3, 1e-7
-"""Residuals to which refits are carried out on the way and at the end."""
+ROUGH, CLOSE, FINE = 1e-3, 1e-4, 1e-7
+"""Residuals to which refits are carried out on the way, between exchanges, and at the end. Exchanges are compared to
+second order, which is right at an eigenvector: from a rough one, tries that fail cost more than this does."""
 
 
 class Polished(NamedTuple):
@@ -123,7 +124,7 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
             if np.array_equal(proposed, support):
                 return best
             part = op.restrict(proposed)
-            reached, loadings = refit(part, gradient[proposed], ROUGH)
+            reached, loadings = refit(part, gradient[proposed], CLOSE)
             if reached > (1.0 + SMALLEST_GAIN) * value:
                 break
             count //= 2
