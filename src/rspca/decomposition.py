@@ -103,11 +103,6 @@ def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
     return [supports[i] for i in [0, *others]]
 
 
-def on_support(x: Array, support: Array) -> Array:
-    """Return x with all other entries set to zero, scaled to unit length."""
-    return spread(unit(x[support]), support, len(x))
-
-
 def entries(relaxed: Climbed, support: Array) -> Array:
     """Return x on the support, scaled; the gradient there, which is the next power step, where x lacks some of it."""
     return unit(relaxed.x[support] if relaxed.x[support].all() else relaxed.gradient[support])

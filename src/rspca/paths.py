@@ -15,13 +15,13 @@ from rspca.certificates.stages import Known
 from rspca.checks import as_generator, check_choice, check_integer, check_listener, check_real
 from rspca.choice import Choice
 from rspca.components import OnStep, Step
-from rspca.decomposition import Options, check_memory, on_support, rspca_component
+from rspca.decomposition import Options, check_memory, rspca_component
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.polishing import climb, refit
 from rspca.sequence import eligible_features
 from rspca.spectral import leading_pairs
-from rspca.vectors import spread
+from rspca.vectors import spread, unit
 
 Array = NDArray[Any]
 
@@ -184,7 +184,7 @@ def _supports(
             if k > before:
                 ranking[support] = np.inf  # all of the smaller support, and the most promising others
             start = choice.largest(ranking, k)
-            v = on_support(np.where(gradient == 0.0, 1e-12, gradient), start)
+            v = spread(unit(np.where(gradient == 0.0, 1e-12, gradient)[start]), start, len(gradient))
             end = climb(op, v, min(k, len(choice.features)), choice=choice, tol=1e-9, max_iter=30)
             if end.variance > best[k][0] * (1.0 + 1e-12):
                 best[k] = (end.variance, end.support)
