@@ -1,7 +1,6 @@
 """Streaming: blocks no larger than asked for, one read per product, reading while computing, files cut off."""
 
 import threading
-import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,16 +16,18 @@ from rspca.operators.rows import StoredRows
 class Watched:
     """Rows by slices, with a record of who asked for which."""
 
-    def __init__(self, X, delay=0.0):
-        self.X, self.delay, self.reads, self.threads = X, delay, [], set()
+    def __init__(self, X):
+        self.X, self.reads, self.threads = X, [], set()
+        self.told = threading.Condition()
 
     shape = property(lambda self: self.X.shape)
     dtype = property(lambda self: self.X.dtype)
 
     def __getitem__(self, part):
-        time.sleep(self.delay)
-        self.reads.append(part.stop - part.start)
         self.threads.add(threading.get_ident())
+        with self.told:
+            self.reads.append(part.stop - part.start)
+            self.told.notify()
         return self.X[part]
 
 
@@ -48,17 +49,13 @@ def test_blocks_fit_the_memory_that_was_given():
 
 
 def test_the_next_block_is_read_by_another_thread_while_this_one_is_multiplied():
-    source = Watched(data(), delay=0.02)
-    op = BlockOperator(source, "1MB")
-    for _ in op._stream():
-        time.sleep(0.02)
-    count = len(source.reads)
-    started = time.perf_counter()
-    for _ in op._stream():
-        time.sleep(0.02)
-    assert count > 10
+    source = Watched(data())
+    for number, (part, _) in enumerate(BlockOperator(source, "1MB")._stream()):
+        with source.told:  # this block stays here, as if it were multiplied, until the one after it has been read
+            read_ahead = part.stop == 2000 or source.told.wait_for(lambda: len(source.reads) > number + 1, timeout=60)  # noqa: B023
+        assert read_ahead
+    assert number > 10
     assert threading.get_ident() not in source.threads
-    assert time.perf_counter() - started < 0.85 * count * 0.04
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])

@@ -1,7 +1,6 @@
 """The built-in data against their definitions: the paper's appendix by explicit matrices, genetics by statistics."""
 
 import itertools
-import time
 import tracemalloc
 
 import numpy as np
@@ -73,15 +72,13 @@ def test_centering_deletes_the_papers_signal_but_no_other():
     np.testing.assert_allclose(left(1), 100, rtol=1e-3)
 
 
-def test_wide_data_are_made_in_seconds_and_in_no_more_memory_than_they_take():
+def test_wide_data_are_made_in_no_more_memory_than_they_take():
     tracemalloc.start()
-    started = time.perf_counter()
     X = make_hadamard(128, 2**16)
-    seconds, peak = time.perf_counter() - started, tracemalloc.get_traced_memory()[1]
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert X.shape == (128, 65536)
     assert peak < 1.2 * X.nbytes
-    assert seconds < 10
 
 
 @pytest.mark.parametrize("make", [lambda seed: make_hadamard(8, 32, random_state=seed),
