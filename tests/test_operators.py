@@ -420,6 +420,24 @@ def test_a_gram_product_of_data_that_fit_the_cache_is_one_pass(kind, tmp_path):
     assert cost(op, lambda: op.gram(np.ones(N))) == 1.0
 
 
+@pytest.mark.parametrize("nonzeros", [0, 1, 2, 40])
+@pytest.mark.parametrize("cache", [8, 2**24])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_gram_product_with_few_nonzeros_reads_few_columns_and_is_the_same(order, dtype, cache, nonzeros, monkeypatch):
+    monkeypatch.setattr("rspca.operators.matrix.CACHE_BYTES", cache)
+    rng = np.random.default_rng(nonzeros)
+    X = np.asarray(rng.integers(-9, 9, (30, 100)), dtype=dtype, order=order)
+    v = np.zeros(100)
+    v[rng.choice(100, nonzeros, replace=False)] = rng.integers(1, 9, nonzeros)
+    op = rspca.as_operator(X)
+    image, scores = op.gram_and_scores(v, 3.0)
+    np.testing.assert_array_equal(scores, X @ v - 3.0)  # whole numbers: no rounding hides a mistake
+    np.testing.assert_array_equal(image, X.astype(float).T @ (X @ v - 3.0))
+    if nonzeros <= 2 and dtype is not np.int8:
+        assert op.passes <= 1.0 + nonzeros / 100
+
+
 @pytest.mark.parametrize("kind", ["dense", "five members", "streamed"])
 def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(kind, tmp_path):
     op, X = OPERATORS[kind](tmp_path)

@@ -69,7 +69,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
             return Climbed(x, seen.gradient, variance, spent, settled)
         end, features = ascend(step, seen.gradient, max_iter - spent)
         spent += end.n_iter
-        if not data.exact and end.variance - variance <= tol * variance:  # the sketch, exact at x, sees no gain
+        if not data.exact and end.variance - variance <= enough * variance:  # the sketch, exact at x, sees no gain
             return Climbed(x, seen.gradient, variance, spent, True)
 
 

@@ -53,6 +53,7 @@ class Sketch:
         self._rows = np.empty((MOST_ROWS, n))
         self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other
         self._filled = 0
+        self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
         sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
         part = op.restrict(sampled)
         V = np.empty((len(sampled), FIRST_ROWS))
@@ -61,7 +62,10 @@ class Sketch:
         V[by_variance] = np.random.default_rng(len(sampled)).standard_normal(V.shape)
         for _ in range(POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
-        self._learn(part.matmat(V))
+        left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
+        sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
+        left = left[:, sizes > self._rounding * np.max(sizes)]
+        self._add(left, op.rmatmat(left).T)
         self._find_leading()
 
     def features(self, gradient: Array, count: int) -> Array:
@@ -100,31 +104,33 @@ class Sketch:
         if self._filled == MOST_ROWS:
             self._forget()
         image, scores = self.source.gram_and_scores(x)
-        self._learn(scores[:, None], image)
+        self._learn(np.asarray(scores, dtype=np.float64), image)
         return Seen(image, float(x @ image))
 
-    def _learn(self, scores: Array, image: Array | None = None) -> None:
-        """Add rows for the directions in which these scores are new by more than rounding."""
-        before, eps = self._filled, float(np.finfo(self.source.dtype).eps)
-        for column in np.asarray(scores, dtype=np.float64).T:
-            left, length = self._left[:, : self._filled], float(np.linalg.norm(column))
-            new, known = column, np.zeros(self._filled)
-            for _ in range(2):
-                part = left.T @ new
-                new, known = new - left @ part, known + part
-            size = float(np.linalg.norm(new))
-            if size > np.sqrt(eps) * length:
-                self._left[:, self._filled] = new / size
-                self._filled += 1
-        if self._filled == before:
+    def _learn(self, scores: Array, image: Array) -> None:
+        """Add a row for the direction in which these scores are new, if they are by more than rounding."""
+        left, rows = self._left[:, : self._filled], self._rows[: self._filled]
+        new, known = scores, np.zeros(self._filled)
+        for _ in range(2):
+            part = left.T @ new
+            new, known = new - left @ part, known + part
+        size, length = float(np.linalg.norm(new)), float(np.linalg.norm(scores))
+        if size <= self._rounding * length:
             return
-        if image is not None and size > np.cbrt(eps) * length:  # X'new follows from X'scores without another product
-            self._rows[before] = (image - known @ self._rows[:before]) / size
+        new /= size
+        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores without another product
+            self._add(new[:, None], (image - known @ rows) / size)
         else:  # nor should it, if the difference were mostly rounding
-            self._rows[before : self._filled] = self.source.rmatmat(self._left[:, before : self._filled]).T
-        products = self._rows[before : self._filled] @ self._rows[: self._filled].T
-        self._products[before : self._filled, : self._filled] = products
-        self._products[: self._filled, before : self._filled] = products.T
+            self._add(new[:, None], self.source.rmatmat(new))
+
+    def _add(self, left: Array, rows: Array) -> None:
+        """Add directions and their rows X'left."""
+        old, new = slice(0, self._filled), slice(self._filled, self._filled + left.shape[1])
+        self._filled = new.stop
+        self._left[:, new], self._rows[new] = left, rows
+        products = self._rows[: new.stop] @ self._rows[new].T
+        self._products[: new.stop, new] = products
+        self._products[new, old] = products[old].T
 
     def _forget(self) -> None:
         """Keep the leading half of what is known."""

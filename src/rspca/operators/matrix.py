@@ -14,6 +14,9 @@ from rspca.vectors import spread
 CACHE_BYTES = 1 << 24
 """Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
 two BLAS calls does not show."""
+FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.1
+"""Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
+rows every entry costs a line of cache."""
 MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
 SINGLE_SAFE = (1e-30, 1e30)
@@ -107,30 +110,39 @@ class DenseOperator(_InMemory):
         return out.astype(self._dtype, copy=False)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous, or all of it fits the cache."""
-        small = self._direct and self.X.nbytes <= 2 * CACHE_BYTES
-        if not (self._fused or small):
+        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous, or all of it fits the cache.
+
+        For a vector with few non-zeros T needs few columns, and one read is enough in any order.
+        """
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        few = self._few_nonzeros(V)
+        if self._direct and (self.X.nbytes <= 2 * CACHE_BYTES or not (self._fused or few is None)):
+            self._meter.add(self._share if few is None else self._share + self._part(few))
+            scores = _product(self.X, V, few) - shift
+            return np.asarray(self.X.T @ scores, dtype=np.float64), scores
+        if not self._fused:
             return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
-        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
-        if small:
-            scores = self.X @ V - shift
-            return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
         for part in self._blocks():
             rows = self._rows(part)
-            scores[part] = rows @ V - shift
+            scores[part] = _product(rows, V, few) - shift
             out += rows.T @ scores[part]
             del rows  # or two blocks would be there when the next is made
         return out, scores
 
+    def _few_nonzeros(self, V: Array) -> Array | None:
+        """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
+        if V.ndim > 1:
+            return None
+        places = np.flatnonzero(V)
+        return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
+
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
         self._meter.add(self._part(support))
-        if self._direct and self.X.flags.c_contiguous:  # twice as fast as indexing
-            return np.take(self.X, support, axis=1, mode="clip")
-        return np.asarray(self.X[:, support], dtype=self._dtype)
+        return _take(self.X, support) if self._direct else np.asarray(self.X[:, support], dtype=self._dtype)
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
@@ -161,6 +173,18 @@ class DenseOperator(_InMemory):
         if dtype == np.float32 and not SINGLE_SAFE[0] < squares.max(initial=0.0) < SINGLE_SAFE[1]:
             return sums, self._sums(shift, np.dtype(np.float64))[1]  # squares left the range of single precision
         return sums, squares
+
+
+def _take(X: Array, support: Array) -> Array:
+    """X[:, support], in half the time of indexing."""
+    if X.flags.c_contiguous:
+        return np.take(X, support, axis=1, mode="clip")
+    return np.take(X.T, support, axis=0, mode="clip").T
+
+
+def _product(X: Array, V: Array, support: Array | None) -> Array:
+    """X V, from the columns of the support if V is zero elsewhere."""
+    return np.asarray(X @ V if support is None else _take(X, support) @ V[support])
 
 
 class SparseOperator(_InMemory):
