@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rspca import ascent
+import rspca
+from rspca import ascent, decomposition
 from rspca.choice import Choice
 from rspca.operators import as_operator
 from rspca.sketch import Sketch, Whole
@@ -93,6 +94,23 @@ def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
         assert float(step @ op.gram(step)) <= end.variance * (1.0 + 1e-4)
 
 
+def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3000)) * (1.0 + np.arange(3000)) ** -0.5  # as of words: a few lead, the rest is small
+    op, steps = as_operator(X), []
+    values, vectors = np.linalg.svd(X)[1:]
+    assert 3.0 < np.abs(vectors[0]).sum() < 12.0
+    data = Counted(Sketch(op))
+    end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, tell=lambda *one: steps.append(one))
+    assert end.converged
+    assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
+    assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
+    assert data.asked <= 12
+    assert {stage for stage, _, _ in steps} == {"relax"}
+    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, tell=silent)
+    assert np.abs(bound.x).sum() == pytest.approx(3.0)
+
+
 def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
     data = Counted(Whole(op))
@@ -104,6 +122,21 @@ def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, tell=silent)
     assert not short.converged
     assert short.n_iter == 2
+
+
+def test_a_sketch_is_polished_from_draws_only_where_these_may_lead_elsewhere(monkeypatch):
+    X, drawn = planted(400, 2600).X, []
+
+    def exact_supports(x, k, s, n_draws, rng):
+        drawn.append(n_draws)
+        return original(x, k, s, n_draws, rng)
+
+    original = decomposition.exact_supports
+    monkeypatch.setattr(decomposition, "exact_supports", exact_supports)
+    for k, polish in ((260, True), (261, True), (261, False)):
+        assert len(rspca.decompose(X, 1, k=k, polish=polish, random_state=0).components[0].support) == k
+    rspca.decompose(X[:, :300], 1, k=31, random_state=0)  # small: on the data themselves
+    assert drawn == [16, 0, 16, 16]
 
 
 def test_polishing_on_a_sketch_asks_as_long_as_that_gains():

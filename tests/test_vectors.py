@@ -56,6 +56,11 @@ def test_the_maximizer_reaches_the_dual_bound(g, k):
     assert bound - 1e-7 <= g @ l1_l2_maximizer(g, k) <= bound + 1e-7
 
 
+@given(nonzero, radii, st.integers(0, 30))
+def test_what_is_expected_changes_nothing_but_the_time(g, k, expected):
+    np.testing.assert_allclose(l1_l2_maximizer(g, k, expected), l1_l2_maximizer(g, k), atol=1e-9)
+
+
 @pytest.mark.parametrize("k", [1.5, 2.0, 3.0])
 def test_many_small_entries_beside_a_large_one_are_all_in_the_maximizer(k):
     # More than HEAD k magnitudes are above the level: the largest of them are not enough to find it.

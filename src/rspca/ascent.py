@@ -16,8 +16,8 @@ from rspca.vectors import l1_l2_maximizer, spread
 
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
-SEVERAL_ENDS = 0.2
-"""Share of the features beyond which all candidates lead to one end, or nearly: then only the first climbs."""
+SEVERAL_ENDS = 0.1
+"""Share of the features beyond which, on a sketch, all candidates lead to one end, or nearly."""
 FINALISTS = 10
 """Candidates that climb one by one; more than these are thinned out by power steps together."""
 SWAP_STARTS, SEVERAL_SWAPS = 3, 50
@@ -47,6 +47,12 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
+        if not data.exact and np.abs(step).sum() < np.sqrt(k):  # the leading direction itself may be short enough
+            leading = data.directions()[0]
+            if np.abs(leading).sum() <= np.sqrt(k):
+                image = data.guess(leading)
+                tell("relax", 1, float(leading @ image))
+                return Climbed(leading, image, float(leading @ image), 1, True), np.arange(n)
         features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
         end = linearized(
             data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol * data.patience,
@@ -62,7 +68,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         x = spread(end.x, features, n)
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
-        step = l1_l2_maximizer(seen.gradient, k)
+        step = l1_l2_maximizer(seen.gradient, k, expected=np.count_nonzero(x))
         inside = np.count_nonzero(step[features]) == np.count_nonzero(step)
         settled = (gain <= enough * variance or (data.exact and end.converged)) and inside
         if settled or spent >= max_iter:
@@ -71,6 +77,11 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         spent += end.n_iter
         if not data.exact and end.variance - variance <= enough * variance:  # the sketch, exact at x, sees no gain
             return Climbed(x, seen.gradient, variance, spent, True)
+
+
+def several_ends(data: Sketch | Whole, k: int) -> bool:
+    """Return whether it is worth while to polish more than one candidate."""
+    return data.exact or k <= SEVERAL_ENDS * data.source.shape[1]
 
 
 def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, tol: float, tell: Tell) -> Polished:
@@ -98,7 +109,7 @@ def improve_by_sketch(
     best = Polished(np.empty(0, dtype=np.intp), np.empty(0), variance, 0, None)
     for _ in range(MOST_ROUNDS):
         features = _promising(data, V[:, 0], gradient, 2 * k, choice)
-        starts = V[features] if len(features) <= SEVERAL_ENDS * n else V[features, :1]
+        starts = V[features]
         end = polish(
             data.operator(features), starts[:, starts.any(axis=0)], k, choice=choice.among(features),
             finalists=FINALISTS, tol=tol,

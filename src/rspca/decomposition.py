@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.ascent import Tell, improve, relax
+from rspca.ascent import Tell, improve, relax, several_ends
 from rspca.choice import Choice, Groups
 from rspca.memory import check_room
 from rspca.normalization import NORMALIZATIONS
@@ -72,12 +72,13 @@ def rspca_component(
     if options.rounding == "bernoulli":
         candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
     else:
-        supports = exact_supports(relaxed.x, k, s, options.n_draws, rng)
+        several = not options.polish or several_ends(data, k)
+        supports = exact_supports(relaxed.x, k, s, options.n_draws if several else 0, rng)
         supports = [completed(one, relaxed, choice) for one in supports]
         if options.polish:
             supports = promising_draws(relaxed, supports)
         starts = [(entries(relaxed, one), one) for one in supports]
-        if options.polish:
+        if options.polish and several:
             largest = choice.largest(leading, k)  # what MaxComp takes
             starts.append((unit(leading[largest]), largest))
         candidates = spread_columns(starts, op.shape[1])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 HEAD = 6
-"""Multiple of k that is tried first as the number of magnitudes above the level of `l1_l2_maximizer`."""
+"""Multiple of k that is tried first as the number of non-zeros of `l1_l2_maximizer`."""
 
 
 def top_k(values: Array, k: int) -> Array:
@@ -89,23 +89,24 @@ def soft(c: Array, level: float) -> Array:
     return np.sign(c) * np.maximum(np.abs(c) - level, 0.0)
 
 
-def l1_l2_maximizer(g: Array, k: float) -> Array:
+def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
     """Return the y that maximizes g'y subject to |y|_2 <= 1 and |y|_1 <= sqrt(k), k >= 1.
 
     It is soft(g, level) scaled to unit length, with level = 0 if that is short enough in l1, and otherwise the
     level at which the ratio |.|_1 / |.|_2 equals sqrt(k).
     If more than k entries tie for the maximum, sqrt(k) is spread over them, and |y|_2 < 1.
+    Who expects so many non-zeros may say so: it saves time.
     """
     size = np.abs(g)
     largest = float(size.max(initial=0.0))
     if largest == 0.0:
         return np.zeros_like(g)
     if not 1e-100 < largest < 1e100:  # keep squares inside float range
-        return l1_l2_maximizer(g / largest, k)
+        return l1_l2_maximizer(g / largest, k, expected)
     l1, l2 = float(size.sum()), float(np.linalg.norm(size))
     if l1 <= np.sqrt(k) * l2 or len(g) <= k:
         return g / l2
-    level = _level(size, k)
+    level = _level(size, k, int(HEAD * k) if expected is None else expected + expected // 8)
     active = np.flatnonzero(size > level)
     kept = size[active] - level
     if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
@@ -118,10 +119,10 @@ def l1_l2_maximizer(g: Array, k: float) -> Array:
     return y
 
 
-def _level(size: Array, k: float) -> float:
-    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the largest magnitudes where these are enough."""
-    n, most = len(size), int(HEAD * k)
-    if most < n // 2:
+def _level(size: Array, k: float, most: int) -> float:
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the `most` largest magnitudes if these are enough."""
+    n = len(size)
+    if k < most < n // 2:
         head = np.sort(np.partition(size, n - most)[n - most :])
         level = _level_of(head, k)
         if level >= head[0]:  # what was left out is below the level, so it has no part in it
