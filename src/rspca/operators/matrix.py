@@ -69,6 +69,7 @@ class DenseOperator(_InMemory):
     """
 
     def __init__(self, X: Array, meter: Meter | None = None, share: float = 1.0) -> None:
+        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy turns to floats far sooner
         super().__init__(X, meter, share)
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
         self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned
