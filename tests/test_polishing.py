@@ -14,6 +14,7 @@ from rspca.polishing import (
     Polished,
     _best_exchange,
     climb,
+    climbs,
     exchange,
     exchanges_affordable,
     grow,
@@ -21,6 +22,7 @@ from rspca.polishing import (
     refit,
     swap,
 )
+from rspca.vectors import spread
 
 
 def random_gram(seed, n=None):
@@ -245,6 +247,31 @@ def test_exchanges_by_worth_leave_where_power_steps_stay():
     stayed = climb(op, np.array([1.0, 0.0]), 1, choice=Choice(np.arange(2)), tol=1e-9, max_iter=10)
     assert stayed.support.tolist() == [0]
     assert exchange(op, start, np.array([1.0, 0.5]), choice=Choice(np.arange(2)), most=2).support.tolist() == [1]
+
+
+def test_climbs_that_meet_go_on_as_one():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 60)) * np.r_[np.full(20, 3.0), np.ones(40)]
+    options = {"choice": Choice(np.arange(60)), "tol": 1e-9, "max_iter": 50}
+
+    def ends_and_passes(*starts):
+        op = rspca.as_operator(X)
+        return climbs(op, np.column_stack(starts), 5, **options), op.passes
+
+    far, other = np.zeros(60), np.zeros(60)
+    far[40:45], other[0:5] = 1.0, 1.0
+    steps = [climbs(rspca.as_operator(X), far[:, None], 5, **options | {"max_iter": i})[0] for i in range(4)]
+    assert steps[1].variance < steps[2].variance
+    on_the_way = spread(steps[1].loadings, steps[1].support, 60)
+    [alone], passes = ends_and_passes(far)
+    [first], passes_of_two = ends_and_passes(far, on_the_way)
+    np.testing.assert_array_equal(first.support, alone.support)
+    assert passes_of_two == passes
+    [elsewhere], _ = ends_and_passes(other)
+    assert elsewhere.support.tolist() != alone.support.tolist()
+    assert [end.support.tolist() for end in ends_and_passes(far, other)[0]] == [
+        alone.support.tolist(), elsewhere.support.tolist(),
+    ]  # fmt: skip
 
 
 @given(st.integers(0, 10**6))

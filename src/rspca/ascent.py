@@ -47,9 +47,10 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
-        if not data.exact and np.abs(step).sum() < np.sqrt(k):  # the leading direction itself may be short enough
+        within = (1.0 - 1e-9) * np.sqrt(k)
+        if not data.exact and np.abs(step).sum() < within:  # the leading direction itself may be short enough
             leading = data.directions()[0]
-            if np.abs(leading).sum() <= np.sqrt(k):
+            if np.abs(leading).sum() <= within:
                 image = data.guess(leading)
                 tell("relax", 1, float(leading @ image))
                 return Climbed(leading, image, float(leading @ image), 1, True), np.arange(n)

@@ -48,11 +48,8 @@ def polish(
     """
     if V.shape[1] > finalists:
         V = power_steps(op, V, k, choice=choice, keep=finalists)
-    ends: dict[bytes, Polished] = {}
-    for v in V.T:
-        end = climb(op, v, k, choice=choice, tol=tol, max_iter=FIRST_CLIMB)
-        ends.setdefault(end.support.tobytes(), end)
-    best, *others = sorted(ends.values(), key=lambda one: -one.variance)
+    ends = climbs(op, V, k, choice=choice, tol=tol, max_iter=FIRST_CLIMB)
+    best, *others = sorted(ends, key=lambda one: -one.variance)
     if best.n_iter == FIRST_CLIMB:
         v = np.zeros(len(V))
         v[best.support] = best.loadings
@@ -77,24 +74,40 @@ def power_steps(op: OperatorMixin, V: Array, k: int, *, choice: Choice, keep: in
 
 def climb(op: OperatorMixin, v: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> Polished:
     """Refit, take the k largest entries of X'Xv, and repeat until the support stays or gains less than tol."""
-    support = np.flatnonzero(v)
-    part = op.restrict(support)
-    value, loadings = refit(part, v[support], ROUGH)
-    n_iter = 0
-    while n_iter < max_iter:
-        n_iter += 1
-        gradient = op.gradient(part, support, loadings)
-        proposed = choice.largest(gradient, k)
-        if np.array_equal(proposed, support):
-            break
-        next_part = op.restrict(proposed)
-        next_value, next_loadings = refit(next_part, gradient[proposed], ROUGH)
-        gain = next_value - value
-        if gain > 0.0 or len(support) < k:
-            support, part, value, loadings = proposed, next_part, next_value, next_loadings
-        if gain <= tol * value:
-            break
-    return Polished(support, loadings, value, n_iter, None)
+    return climbs(op, v[:, None], k, choice=choice, tol=tol, max_iter=max_iter)[0]
+
+
+def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> list[Polished]:
+    """Climb from each column of V; one that comes upon a support where another was would go its way, and ends."""
+    ends: list[Polished] = []
+    passed: set[bytes] = set()
+    for v in V.T:
+        support, n_iter = np.flatnonzero(v), 0
+        way = {support.tobytes()}
+        if not way.isdisjoint(passed):
+            continue
+        part = op.restrict(support)
+        value, loadings = refit(part, v[support], ROUGH)
+        while n_iter < max_iter:
+            n_iter += 1
+            gradient = op.gradient(part, support, loadings)
+            proposed = choice.largest(gradient, k)
+            if np.array_equal(proposed, support):
+                break
+            way.add(proposed.tobytes())
+            if not way.isdisjoint(passed):
+                break
+            next_part = op.restrict(proposed)
+            next_value, next_loadings = refit(next_part, gradient[proposed], ROUGH)
+            gain = next_value - value
+            if gain > 0.0 or len(support) < k:
+                support, part, value, loadings = proposed, next_part, next_value, next_loadings
+            if gain <= tol * value:
+                break
+        if way.isdisjoint(passed):
+            ends.append(Polished(support, loadings, value, n_iter, None))
+        passed |= way
+    return ends
 
 
 def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Choice, most: int) -> Polished:

@@ -51,8 +51,8 @@ class Sketch:
         self.source = op
         self._left = np.empty((m, MOST_ROWS), order="F")
         self._rows = np.empty((MOST_ROWS, n))
-        self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other
-        self._filled = 0
+        self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other, so far as compared
+        self._filled = self._compared = 0
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
         sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
         part = op.restrict(sampled)
@@ -90,7 +90,7 @@ class Sketch:
     def directions(self) -> list[Array]:
         """Return the directions of large variance, as far as they are known, the largest first."""
         rows = self._rows[: self._filled]
-        values, weights = np.linalg.eigh(self._products[: self._filled, : self._filled])
+        values, weights = np.linalg.eigh(self._row_products())
         close = np.flatnonzero(values[::-1] >= CLOSE * values[-1])[:MOST_DIRECTIONS]
         found = [weights[:, -1 - i] @ rows for i in close]
         return [direction / np.linalg.norm(direction) for direction in found]
@@ -125,21 +125,27 @@ class Sketch:
 
     def _add(self, left: Array, rows: Array) -> None:
         """Add directions and their rows X'left."""
-        old, new = slice(0, self._filled), slice(self._filled, self._filled + left.shape[1])
-        self._filled = new.stop
+        new = slice(self._filled, self._filled + left.shape[1])
         self._left[:, new], self._rows[new] = left, rows
-        products = self._rows[: new.stop] @ self._rows[new].T
-        self._products[: new.stop, new] = products
-        self._products[new, old] = products[old].T
+        self._filled = new.stop
+
+    def _row_products(self) -> Array:
+        """Return the products of the rows with each other; those of new rows are made when somebody asks."""
+        new, count = slice(self._compared, self._filled), self._filled
+        if self._compared < count:
+            products = self._rows[:count] @ self._rows[new].T
+            self._products[:count, new], self._products[new, :count] = products, products.T
+            self._compared = count
+        return self._products[:count, :count]
 
     def _forget(self) -> None:
         """Keep the leading half of what is known."""
         kept = MOST_ROWS // 2
-        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._products))
+        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
         self._products[:kept, :kept] = np.diag(values)
-        self._filled = kept
+        self._filled = self._compared = kept
 
 
 class Whole:

@@ -106,7 +106,7 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
     l1, l2 = float(size.sum()), float(np.linalg.norm(size))
     if l1 <= np.sqrt(k) * l2 or len(g) <= k:
         return g / l2
-    level = _level(size, k, int(HEAD * k) if expected is None else expected + expected // 8)
+    level = _level(size, k, int(HEAD * k) if expected is None else 1 + expected + expected // 8)
     active = np.flatnonzero(size > level)
     kept = size[active] - level
     if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
@@ -122,12 +122,15 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
 def _level(size: Array, k: float, most: int) -> float:
     """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the `most` largest magnitudes if these are enough."""
     n = len(size)
-    if k < most < n // 2:
+    if most < n // 2:
         head = np.sort(np.partition(size, n - most)[n - most :])
-        level = _level_of(head, k)
-        if level >= head[0]:  # what was left out is below the level, so it has no part in it
-            return level
-    return _level_of(np.sort(size), k)
+    else:
+        size = np.sort(size)
+        head = size[max(n - most, 0) :]
+    level = _level_of(head, k)
+    if len(head) < n and level < head[0]:  # otherwise what was left out is below the level, and has no part in it
+        return _level_of(np.sort(size), k)
+    return level
 
 
 def _level_of(active: Array, k: float) -> float:
