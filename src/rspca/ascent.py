@@ -69,7 +69,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         x = spread(end.x, features, n)
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
-        step = l1_l2_maximizer(seen.gradient, k, expected=int(np.count_nonzero(x)))
+        step = l1_l2_maximizer(seen.gradient, k, expected=3 * int(np.count_nonzero(x)) // 2)
         inside = np.count_nonzero(step[features]) == np.count_nonzero(step)
         settled = (gain <= enough * variance or (data.exact and end.converged)) and inside
         if settled or spent >= max_iter:

@@ -14,7 +14,7 @@ from rspca.vectors import spread
 CACHE_BYTES = 1 << 24
 """Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
 two BLAS calls does not show."""
-FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.1
+FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.14
 """Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
 rows every entry costs a line of cache."""
 MOST_ROWS_SUMMED = 256
