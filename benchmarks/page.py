@@ -52,7 +52,7 @@ def columns(text: str, width: int) -> list[list[str]]:
 def first_component() -> dict[str, list[list[str]]]:
     """Time over svds, passes and the like of each data set, by increasing k."""
     found: dict[str, list[list[str]]] = {}
-    for name, *rest in columns(result("speed"), 9):
+    for name, *rest in columns(result("speed"), 10):
         found.setdefault(name, []).append(rest)
     assert list(found) == list(NAMES), "speed.txt has other data sets than this page"
     return found
@@ -70,7 +70,7 @@ def speed_table() -> str:
     head = ("one polished, refitted component", "time over svds at k = 1 %, 5 %, 20 % of n", "both after a pause",
             "passes over X", "second component over first")  # fmt: skip
     rows = (
-        (NAMES[name], ", ".join(r[1] for r in rows), ", ".join(r[2] for r in rows), ", ".join(r[5] for r in rows),
+        (NAMES[name], ", ".join(r[1] for r in rows), ", ".join(r[2] for r in rows), ", ".join(r[6] for r in rows),
          ", ".join(r[1] for r in second[name]))
         for name, rows in first_component().items()
     )  # fmt: skip
@@ -198,11 +198,22 @@ def readme_numbers() -> str:
 
 
 def detailed_speed() -> str:
-    head = ("data", "k", "time / svds", "after a pause", "ms", "passes", "MB beyond X", "MB allowed", "share")
+    head = (
+        "data",
+        "k",
+        "time / svds",
+        "after a pause",
+        "no pause",
+        "ms",
+        "passes",
+        "MB beyond X",
+        "MB allowed",
+        "share",
+    )
     rows = (
-        (NAMES[name], k, ratio, first, ms, passes, beyond, allowed, share)
+        (NAMES[name], k, ratio, first, in_turn, ms, passes, beyond, allowed, share)
         for name, rows in first_component().items()
-        for k, ratio, first, ms, _, passes, beyond, allowed, share in rows
+        for k, ratio, first, in_turn, ms, _, passes, beyond, allowed, share in rows
     )
     return markdown(head, rows)
 
@@ -210,7 +221,8 @@ def detailed_speed() -> str:
 def page() -> str:
     words = f"""{against_svds()} Our time includes means and column norms; svds gets the centered operator ready-made.
         A time is the median of seven turns, of which each is the quickest of three runs; the column after it has the
-        first run after a pause, of both, when caches and cores are cold."""
+        first run after a pause, of both, when caches and cores are cold. Without pauses between the two, threads of
+        SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are only two cores."""
     quality_text = f"""`python benchmarks/quality.py`. Variance of our default over that of the best of ten other
         methods, refitted, less one; first component. {quality_in_words()} All are in [Methods](methods.md)."""
     return f"""# Performance
