@@ -16,6 +16,8 @@ from rspca.vectors import l1_l2_maximizer, spread
 
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
+SETTLED = 0.01
+"""Share of the tolerance below which polishing has nothing to add. Rivals go on until their support stays."""
 SEVERAL_ENDS = 0.1
 """Share of the features beyond which, on a sketch, all candidates lead to one end, or nearly."""
 FINALISTS = 10
@@ -121,7 +123,7 @@ def improve_by_sketch(
                 best, variance = end._replace(support=support), end.variance
                 gradient = data.guess(spread(end.loadings, support, n))
             break
-        if end.variance - variance <= tol * variance:
+        if end.variance - variance <= SETTLED * tol * variance:
             break
         V = spread(end.loadings, support, n)[:, None]
         seen = data.confirm(V[:, 0])
@@ -129,7 +131,7 @@ def improve_by_sketch(
         if gain > 0.0:
             best, gradient, variance = end._replace(support=support), seen.gradient, seen.variance
             tell("polish", best.n_iter, variance)
-        if gain <= tol * variance:
+        if gain <= SETTLED * tol * variance:
             break
     return exchange(data.source, best._replace(variance=variance), gradient, choice=choice, most=MOST_EXCHANGES)
 

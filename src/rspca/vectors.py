@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+TIED = 1e-10
+"""Relative difference up to which magnitudes count as equal."""
 HEAD = 6
 """Multiple of k that is tried first as the number of non-zeros of `l1_l2_maximizer`."""
 
@@ -53,7 +55,7 @@ def largest_in_columns(values: Array, k: int) -> Array:
     return chosen | (ties & (np.cumsum(ties, axis=0) <= k - chosen.sum(axis=0)))
 
 
-def first_largest(values: Array, rounding: float = 1e-10) -> int:
+def first_largest(values: Array, rounding: float = TIED) -> int:
     """Return the index of the largest value; of those that tie up to rounding, the first."""
     return int(np.argmax(values >= values.max() * (1.0 - rounding)))
 
@@ -110,7 +112,7 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
     active = np.flatnonzero(size > level)
     kept = size[active] - level
     if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
-        active = active if len(active) else np.flatnonzero(size == largest)
+        active = np.flatnonzero(size > min(level, (1.0 - TIED) * largest))
         kept = size[active]
     # unit length, unless rounding or a tie leaves it too long in l1
     length = max(float(np.linalg.norm(kept)), float(kept.sum()) / np.sqrt(k))
