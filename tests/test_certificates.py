@@ -246,6 +246,24 @@ def test_a_dominated_feature_can_be_exchanged_without_loss(seed):
                 assert with_j >= with_i - 1e-10 * np.diagonal(A).max()
 
 
+def test_a_search_in_which_domination_leaves_too_few_features_ends_with_k():
+    """Found by benchmarks/truth.py: leaving one of two features that point alike left nothing, not even a leaf."""
+    X = np.zeros((10, 6))
+    X[7, 0] = X[3, 1] = X[2, 2] = X[9, 3] = 2.0
+    X[1, 4] = X[3, 5] = 1.0
+    for k in (1, 2, 3, 5, 6):
+        proof = rspca.certify(X, k, seconds=60.0)
+        best = optimum((X - X.mean(0)).T @ (X - X.mean(0)), k)
+        assert proof.status == "optimal"
+        assert len(proof.support) == k
+        assert proof.lower == pytest.approx(best, rel=1e-6)
+    A = np.outer([3.0, 2.0, 1.0], [3.0, 2.0, 1.0])
+    never = lambda: False  # noqa: E731
+    found = search(A, 1, np.array([2]), [], tol=1e-7, out_of_time=never)
+    assert found.support.tolist() == [0]
+    assert search(A, 2, np.array([1, 2]), [], tol=1e-7, out_of_time=never).support.tolist() == [0, 1]
+
+
 def test_multiples_are_dominated_and_features_at_a_small_angle_are_not():
     x, y = np.array([1.0, 2.0, 0.0]), np.array([0.0, 0.0, 1.0])
     X = np.stack([x, -0.5 * x, y, x, 3.0 * y], axis=1)

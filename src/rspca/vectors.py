@@ -11,6 +11,8 @@ Array = NDArray[Any]
 
 TIED = 1e-10
 """Relative difference up to which magnitudes count as equal."""
+NEARLY_TIED = 1e-3
+"""The same, up to which a level between them has lost digits that matter."""
 HEAD = 6
 """Multiple of k that is tried first as the number of non-zeros of `l1_l2_maximizer`."""
 
@@ -111,9 +113,14 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
     level = _level(size, k, int(HEAD * k) if expected is None else 1 + expected + expected // 8)
     active = np.flatnonzero(size > level)
     kept = size[active] - level
-    if len(active) <= k:  # k or more entries tie for the maximum, exactly or up to rounding
+    if len(active) <= k or largest - level <= TIED * largest:  # k or more entries tie for the maximum, up to rounding
         active = np.flatnonzero(size > min(level, (1.0 - TIED) * largest))
         kept = size[active]
+    elif largest - level < NEARLY_TIED * largest:  # the differences are exact, the level is not: find it among them
+        below = level - (largest - level)
+        active = np.flatnonzero(size > below)
+        kept = size[active] - below
+        kept = np.maximum(kept - _level_of(np.sort(kept), k), 0.0)
     # unit length, unless rounding or a tie leaves it too long in l1
     length = max(float(np.linalg.norm(kept)), float(kept.sum()) / np.sqrt(k))
     y = np.zeros_like(g)

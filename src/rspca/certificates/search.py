@@ -54,7 +54,9 @@ def search(
         nonlocal lower, support, nodes
         nodes += 1
         picks = k - len(fixed)
-        if picks == 0 or len(free) <= picks:
+        if len(free) < picks:  # every support here has a feature that could be exchanged for one that was left
+            return
+        if picks in (0, len(free)):
             leaf = np.sort(np.concatenate([fixed, free[:picks]]))
             value = variance_of(A, leaf)
             if value > lower:
