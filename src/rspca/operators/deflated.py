@@ -9,6 +9,9 @@ import numpy as np
 from rspca.operators.protocol import Array, OperatorMixin, Wrapper
 from rspca.operators.rankone import LowRank, cancels, less_outer, rounding_less_outer
 
+DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
+"""Share of a squared norm below which a difference to it may have lost all its digits."""
+
 
 class Deflated(Wrapper):
     """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
@@ -53,7 +56,7 @@ class Deflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
-        return _without_rounding(left, self.inner)
+        return _without_rounding(left, self)
 
     def rounding(self) -> Array:
         """Errors of the data and of what is taken off."""
@@ -106,7 +109,7 @@ class ScoreDeflated(Wrapper):
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, self.inner)
+        return _without_rounding(norms - self.loadings**2, self)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
@@ -125,9 +128,16 @@ class ScoreDeflated(Wrapper):
         return LowRank(self.inner.restrict(support), self.u, self.loadings[support])
 
 
-def _without_rounding(left: Array, inner: OperatorMixin) -> Array:
-    """Clip differences of squared norms: what is left below rounding error of what was there is nothing."""
-    before = inner.sq_norms
-    error = np.maximum(64 * float(np.finfo(inner.dtype).eps) * before, 2.0 * np.sqrt(before) * inner.rounding())
+def _without_rounding(left: Array, op: Wrapper) -> Array:
+    """Clip differences of squared norms: what is left below rounding error of what was there is nothing.
+
+    The norms of data far from zero are differences themselves, with errors beyond that. So a small difference is only
+    taken for a hint, and the columns are looked at.
+    """
+    before, eps = op.inner.sq_norms, float(np.finfo(op.dtype).eps)
+    error = np.maximum(64 * eps * before, 2.0 * np.sqrt(before) * op.inner.rounding())
+    small = np.flatnonzero((left > error) & (left < DOUBTFUL[op.dtype] * before))
+    if len(small) and op.has_samples:
+        left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
     left[left <= error] = 0.0
     return left
