@@ -4,6 +4,14 @@ from __future__ import annotations
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
+        "vectors.py",
+        "level = _level(size, k, int(HEAD * k) if expected is None else (1 + expected - expected // 8))",
+    ): "how many magnitudes are tried first changes the time, not the level",
+    (
+        "vectors.py",
+        "level = _level(size, k, int(HEAD * k) if expected is None else 1 + expected + expected // (9))",
+    ): "how many magnitudes are tried first changes the time, not the level",
+    (
         "certificates/elimination.py",
         "top = np.partition(rows**2, n - k + (0), axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))",
     ): "to put the k-th largest in its place puts the k - 1 larger ones behind it too",

@@ -107,6 +107,7 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
     assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
     assert data.asked <= 12
     assert {stage for stage, _, _ in steps} == {"relax"}
+    assert end.n_iter == len(steps) <= data.asked + 1  # a step a round: nothing was climbed
     bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, tell=silent)
     assert np.abs(bound.x).sum() == pytest.approx(3.0)
 

@@ -150,3 +150,14 @@ def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
     rows = sketch.operator(np.arange(400)).columns(np.arange(400))
     exact = op.rmatmat(sketch._left[:, : len(rows)]).T
     np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())
+
+
+def test_a_sketch_has_no_more_rows_than_the_data_have_directions():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        X = (rng.standard_normal((300, 3)) @ rng.standard_normal((3, 4000))).astype(dtype)
+        sketch = Sketch(rspca.as_operator(X))
+        assert sketch._filled == 3
+        for _ in range(5):
+            sketch.confirm(rng.standard_normal(4000))
+        assert sketch._filled == 3

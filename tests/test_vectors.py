@@ -69,10 +69,11 @@ def test_ties_of_the_largest_up_to_rounding_are_all_in_the_maximizer(ulps, k, ex
 @given(st.floats(1e-14, 1e-2), st.floats(1.01, 1.99), st.floats(0.1, 0.9))
 def test_two_entries_that_nearly_tie_share_the_norm_precisely(apart, k, third):
     """Found by benchmarks/truth.py: the level left 1e-7 of both, with the rounding of the whole."""
-    y = l1_l2_maximizer(np.array([1.0, 1.0 - apart, third * (1.0 - apart)]), k)
-    if apart > 1e-9:
-        assert np.linalg.norm(y) == pytest.approx(1.0, abs=1e-12)
-        assert np.abs(y).sum() == pytest.approx(np.sqrt(k), abs=1e-12)
+    for unit in (1.0, 2.0**20):
+        y = l1_l2_maximizer(unit * np.array([1.0, 1.0 - apart, third * (1.0 - apart)]), k)
+        if apart > 1e-9:
+            assert np.linalg.norm(y) == pytest.approx(1.0, abs=1e-12)
+            assert np.abs(y).sum() == pytest.approx(np.sqrt(k), abs=1e-12)
 
 
 @given(nonzero, radii, st.integers(0, 30))
