@@ -4,13 +4,15 @@
     python benchmarks/scale.py kernels component    some parts; see PARTS
     python benchmarks/scale.py stream --gigabytes 8
 
-Ratios are medians of runs in turn. plink2 and matplotlib are used where they are installed. `plink2 --pca approx` is
-meant for more than 5,000 samples: on fewer it does more work than it needs, and its own manual says so.
+Ratios are medians of runs in turn; of products, which take milliseconds, a run is the quickest of three. plink2 and
+matplotlib are used where they are installed. `plink2 --pca approx` is meant for more than 5,000 samples: on fewer it
+does more work than it needs, and its own manual says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import statistics
@@ -38,20 +40,22 @@ RUNS = 7
 SAMPLE = 0.02
 
 
-def seconds(work: Callable[[], Any]) -> float:
+def seconds(work: Callable[[], Any], in_a_row: int = 1) -> float:
+    """Return the seconds of the quickest of so many runs, after a pause."""
     time.sleep(0.1)  # let threads of BLAS come to rest
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    stamps = [time.perf_counter()]
+    for _ in range(in_a_row):
+        work()
+        stamps.append(time.perf_counter())
+    return min(after - before for before, after in itertools.pairwise(stamps))
 
 
-def medians(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
+def medians(*works: Callable[[], Any], runs: int = RUNS, in_a_row: int = 1) -> list[float]:
     """Return the median seconds of each, run in turn after one warm-up each."""
     for work in works:
         work()
-    return [
-        statistics.median(column) for column in zip(*[[seconds(w) for w in works] for _ in range(runs)], strict=True)
-    ]
+    turns = [[seconds(work, in_a_row) for work in works] for _ in range(runs)]
+    return [statistics.median(column) for column in zip(*turns, strict=True)]
 
 
 def python(code: str, **environment: str) -> str:
@@ -112,7 +116,7 @@ def kernels(say: Report, folder: Path, options: argparse.Namespace) -> None:
         ("X v", lambda: single.matmat(v), lambda: double.matmat(v), lambda: X @ v),
         ("X'U, 8", lambda: single.rmatmat(U), lambda: double.rmatmat(U), lambda: (U.T @ X).T),
     ):
-        a, b, c = medians(ours, exact, theirs, runs=15)
+        a, b, c = medians(ours, exact, theirs, runs=15, in_a_row=3)
         share = bed.stat().st_size / X.nbytes
         say(f"{name:<10}{1e3 * a:>14.1f}{1e3 * b:>14.1f}{1e3 * c:>14.1f}{a / c:>14.2f}{b / c:>14.2f}{share:>14.4f}")
     cache = folder / "cache"
