@@ -222,7 +222,9 @@ def page() -> str:
     words = f"""{against_svds()} Our time includes means and column norms; svds gets the centered operator ready-made.
         A time is the median of seven turns, of which each is the quickest of three runs; the column after it has the
         first run after a pause, of both, when caches and cores are cold. Without pauses between the two, threads of
-        SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are only two cores."""
+        SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are only two cores. On Classic-2,
+        which is sparse, these threads slow svds itself: with `OPENBLAS_NUM_THREADS=1` it is quicker, and ours takes
+        longer than it at every k."""
     quality_text = f"""`python benchmarks/quality.py`. Variance of our default over that of the best of ten other
         methods, refitted, less one; first component. {quality_in_words()} All are in [Methods](methods.md)."""
     return f"""# Performance
