@@ -9,8 +9,8 @@ polishing, refit and explained variance; svds gets the centered operator ready-m
 runs at once. The quickest of the three counts, for both alike: what the others take longer is not theirs, but that of
 cold caches, or of threads of another BLAS that still spin. The first, of a process that has slept, is printed beside
 it, and then both in turn without any pause: there the threads of SciPy's BLAS, which only svds uses, spin into our
-turn, and on two cores take a third of it. Sparse data are multiplied without BLAS, and its threads slow svds there: with
-OPENBLAS_NUM_THREADS=1 svds on Classic-2 is quicker, and our ratio is worse.
+turn, and on two cores take a third of it. Sparse data are multiplied without BLAS, and its threads slow svds there:
+with OPENBLAS_NUM_THREADS=1 svds on Classic-2 is quicker, and our ratio is worse.
 """
 
 from __future__ import annotations
