@@ -438,8 +438,10 @@ def test_a_gram_product_with_few_nonzeros_reads_few_columns_and_is_the_same(orde
         assert op.passes <= 1.0 + nonzeros / 100
 
 
-@pytest.mark.parametrize("kind", ["dense", "five members", "streamed"])
-def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(kind, tmp_path):
+@pytest.mark.parametrize("cache", [8, 2**24])
+@pytest.mark.parametrize("kind", ["dense", "csr_array", "csr_array float32", "five members", "streamed"])
+def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(kind, cache, tmp_path, monkeypatch):
+    monkeypatch.setattr("rspca.operators.matrix.CACHE_BYTES", cache)
     op, X = OPERATORS[kind](tmp_path)
     loadings = np.linspace(1.0, 2.0, len(SUPPORT))
     op.restrict(SUPPORT)

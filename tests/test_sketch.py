@@ -8,6 +8,8 @@ from data import chowdary, hapmap3
 import rspca
 import rspca.decomposition
 from rspca.operators import Centered, as_operator
+from rspca.operators.deflated import ScoreDeflated
+from rspca.operators.matrix import SparseOperator
 from rspca.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
 from rspca.vectors import l1_l2_maximizer
 
@@ -150,6 +152,24 @@ def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
     rows = sketch.operator(np.arange(400)).columns(np.arange(400))
     exact = op.rmatmat(sketch._left[:, : len(rows)]).T
     np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())
+
+
+def test_several_vectors_are_multiplied_at_first_and_fewer_where_each_costs_a_product():
+    asked = []
+
+    class Watched(SparseOperator):
+        def rmatmat(self, U):
+            asked.append(U.shape[1:])
+            return super().rmatmat(U)
+
+    sparse = Watched(kinds()["sparse"])
+    widths = []
+    for op in (Centered(sparse), ScoreDeflated(Centered(sparse), np.eye(1, sparse.shape[0])[0])):
+        asked.clear()
+        Sketch(op)
+        widths.append(asked[0])
+    assert widths == [(4,), (8,)]
+    assert Centered(as_operator(kinds()["dense"])).first_block == 8
 
 
 def test_a_sketch_has_no_more_rows_than_the_data_have_directions():

@@ -45,10 +45,10 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
     A round takes several steps on the stand-in; the work ends when these gain less than tol each, and when the next
     step needs no feature that the stand-in lacked.
     """
-    enough = tol * data.most_steps
+    enough, fine = tol * data.most_steps, tol * data.patience
     n = len(starts[0])
 
-    def ascend(step: Array, gradient: Array, most: int) -> tuple[Climbed, Array]:
+    def ascend(step: Array, gradient: Array, most: int, tol: float) -> tuple[Climbed, Array]:
         within = (1.0 - 1e-9) * np.sqrt(k)
         if not data.exact and np.abs(step).sum() < within:  # the leading direction itself may be short enough
             leading = data.directions()[0]
@@ -58,25 +58,25 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
                 return Climbed(leading, image, float(leading @ image), 1, True), np.arange(n)
         features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
         end = linearized(
-            data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol * data.patience,
+            data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol,
             on_iteration=partial(tell, "relax"),
         )  # fmt: skip
         return end, features
 
     guesses = [data.guess(start) for start in starts]
-    tried = [ascend(l1_l2_maximizer(guess, k), guess, max_iter) for guess in guesses]
+    tried = [ascend(l1_l2_maximizer(guess, k), guess, max_iter, max(fine, data.rough)) for guess in guesses]
     end, features = max(tried, key=lambda one: one[0].variance)
     variance, spent = -np.inf, end.n_iter
     while True:
         x = spread(end.x, features, n)
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
-        step = l1_l2_maximizer(seen.gradient, k, expected=3 * int(np.count_nonzero(x)) // 2)
+        step = l1_l2_maximizer(seen.gradient, k, expected=np.flatnonzero(x))
         inside = np.count_nonzero(step[features]) == np.count_nonzero(step)
         settled = (gain <= enough * variance or (data.exact and end.converged)) and inside
         if settled or spent >= max_iter:
             return Climbed(x, seen.gradient, variance, spent, settled)
-        end, features = ascend(step, seen.gradient, max_iter - spent)
+        end, features = ascend(step, seen.gradient, max_iter - spent, fine)
         spent += end.n_iter
         if not data.exact and end.variance - variance <= enough * variance:  # the sketch, exact at x, sees no gain
             return Climbed(x, seen.gradient, variance, spent, True)

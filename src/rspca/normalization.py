@@ -10,7 +10,8 @@ from rspca.vectors import oriented
 
 REFIT_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 """Residual of the refit: what products in the precision of the data can give."""
-START_NOISE = 1e-3
+START_NOISE = 1e4
+"""What is added to a start, in units of that residual."""
 
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:
@@ -25,8 +26,9 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     # The loadings are a good start, but another eigenvector would be a bad one: a little of everything is added.
     unit = loadings / np.linalg.norm(loadings)
     everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
-    start = unit + START_NOISE * everything
-    return oriented(leading_pairs(op.restrict(support), 1, start, tol=REFIT_TOL[op.dtype]).vectors[:, 0])
+    tol = REFIT_TOL[op.dtype]
+    start = unit + START_NOISE * tol * everything
+    return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0])
 
 
 NORMALIZATIONS = {"svd": svd, "naive": naive}

@@ -64,12 +64,14 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     are in every support.
     """
     used = np.flatnonzero(x)
-    largest = used[top_k(np.abs(x[used]), k)] if len(used) >= k else top_k(np.abs(x), k)
+    if n_draws == 0 or len(used) < k:
+        return [top_k(np.abs(x), k)]
+    used = used[decreasing(np.abs(x[used]))]  # so that the order of the features does not matter
+    largest = np.sort(used[:k])
     found = {largest.tobytes(): largest}
     p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
-    certain, pool = used[np.flatnonzero(p >= 1.0)], np.flatnonzero(p < 1.0)
-    pool = pool[decreasing(p[pool])]  # so that the order of the features does not matter
-    pool, p, wanted = used[pool], p[pool], k - len(certain)
+    sure = int(np.count_nonzero(p >= 1.0))
+    certain, pool, p, wanted = used[:sure], used[sure:], p[sure:], k - sure
     if len(pool) > wanted > 0:
         ends = np.zeros(len(pool) + 1)
         for _ in range(n_draws):

@@ -11,8 +11,8 @@ from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
 from rspca.vectors import decreasing, top_k
 
-FIRST_ROWS, MOST_ROWS = 8, 40
-"""Rows that a sketch begins with, and the most that it keeps."""
+MOST_ROWS = 40
+"""The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
 SAMPLED, FEWEST_SAMPLED = 20, 512
 """The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
 POWER_STEPS = 2
@@ -45,6 +45,8 @@ class Sketch:
     """Steps that an iteration takes on a sketch before X is asked again."""
     patience = 0.1
     """Steps on a sketch cost little, so they go on beyond the tolerance."""
+    rough = 1e-5
+    """Gain to which they go on at first, when the sketch knows little yet."""
 
     def __init__(self, op: OperatorMixin) -> None:
         m, n = op.shape
@@ -56,7 +58,7 @@ class Sketch:
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
         sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
         part = op.restrict(sampled)
-        V = np.empty((len(sampled), FIRST_ROWS))
+        V = np.empty((len(sampled), op.first_block))
         # numbers go to features by their variance, not by their place: so the order of the features does not matter
         by_variance = decreasing(op.sq_norms[sampled])
         V[by_variance] = np.random.default_rng(len(sampled)).standard_normal(V.shape)
@@ -154,6 +156,7 @@ class Whole:
     exact = True
     most_steps = 10**9
     patience = 1.0
+    rough = 0.0
 
     def __init__(self, op: OperatorMixin, tol: float = LEADING_TOL) -> None:
         self.source, self.tol = op, tol

@@ -15,6 +15,8 @@ NEARLY_TIED = 1e-3
 """The same, up to which a level between them has lost digits that matter."""
 HEAD = 6
 """Multiple of k that is tried first as the number of non-zeros of `l1_l2_maximizer`."""
+MOST_GUESSES = 4
+"""Times that its non-zeros are guessed before magnitudes are sorted."""
 
 
 def top_k(values: Array, k: int) -> Array:
@@ -93,13 +95,13 @@ def soft(c: Array, level: float) -> Array:
     return np.sign(c) * np.maximum(np.abs(c) - level, 0.0)
 
 
-def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
+def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
     """Return the y that maximizes g'y subject to |y|_2 <= 1 and |y|_1 <= sqrt(k), k >= 1.
 
     It is soft(g, level) scaled to unit length, with level = 0 if that is short enough in l1, and otherwise the
     level at which the ratio |.|_1 / |.|_2 equals sqrt(k).
     If more than k entries tie for the maximum, sqrt(k) is spread over them, and |y|_2 < 1.
-    Who expects so many non-zeros may say so: it saves time.
+    Who expects these entries to be the non-zeros, or nearly, may say so: it saves time.
     """
     size = np.abs(g)
     largest = float(size.max(initial=0.0))
@@ -107,11 +109,10 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
         return np.zeros_like(g)
     if not 1e-100 < largest < 1e100:  # keep squares inside float range
         return l1_l2_maximizer(g / largest, k, expected)
-    l1, l2 = float(size.sum()), float(np.linalg.norm(size))
+    l1, l2 = float(size.sum()), float(np.sqrt(size @ size))
     if l1 <= np.sqrt(k) * l2 or len(g) <= k:
         return g / l2
-    level = _level(size, k, int(HEAD * k) if expected is None else 1 + expected + expected // 8)
-    active = np.flatnonzero(size > level)
+    level, active = _level(size, k) if expected is None else _level_near(size, k, expected)
     kept = size[active] - level
     if len(active) <= k or largest - level <= TIED * largest:  # k or more entries tie for the maximum, up to rounding
         active = np.flatnonzero(size > min(level, (1.0 - TIED) * largest))
@@ -122,24 +123,36 @@ def l1_l2_maximizer(g: Array, k: float, expected: int | None = None) -> Array:
         kept = size[active] - below
         kept = np.maximum(kept - _level_of(np.sort(kept), k), 0.0)
     # unit length, unless rounding or a tie leaves it too long in l1
-    length = max(float(np.linalg.norm(kept)), float(kept.sum()) / np.sqrt(k))
+    length = max(float(np.sqrt(kept @ kept)), float(kept.sum()) / np.sqrt(k))
     y = np.zeros_like(g)
     y[active] = np.copysign(kept / length, g[active])
     return y
 
 
-def _level(size: Array, k: float, most: int) -> float:
-    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, from the `most` largest magnitudes if these are enough."""
-    n = len(size)
-    if most < n // 2:
-        head = np.sort(np.partition(size, n - most)[n - most :])
-    else:
-        size = np.sort(size)
-        head = size[max(n - most, 0) :]
+def _level_near(size: Array, k: float, active: Array) -> tuple[float, Array]:
+    """Return the same as `_level`, soon if nearly these magnitudes are above the level."""
+    for _ in range(MOST_GUESSES):
+        if len(active) <= k:
+            break
+        level = max(0.0, _level_below(size[active], k))
+        above = np.flatnonzero(size > level)
+        if np.array_equal(above, active):
+            return level, active
+        active = above
+    return _level(size, k)
+
+
+def _level(size: Array, k: float) -> tuple[float, Array]:
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2, and which magnitudes are above it.
+
+    The HEAD k largest are enough for it as a rule.
+    """
+    n, most = len(size), int(HEAD * k)
+    head = np.sort(np.partition(size, n - most)[n - most :]) if most < n // 2 else np.sort(size)[max(n - most, 0) :]
     level = _level_of(head, k)
     if len(head) < n and level < head[0]:  # otherwise what was left out is below the level, and has no part in it
-        return _level_of(np.sort(size), k)
-    return level
+        level = _level_of(np.sort(size), k)
+    return level, np.flatnonzero(size > level)
 
 
 def _level_of(active: Array, k: float) -> float:
@@ -150,15 +163,20 @@ def _level_of(active: Array, k: float) -> float:
     """
     level = 0.0
     while len(active) > k:
-        s = len(active)
-        mean = float(active.sum()) / s
-        deviations = active - mean
-        found = mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s)
+        found = _level_below(active, k)
         above = active[np.searchsorted(active, found, side="right") :]
-        if len(above) == s or found <= level:
+        if len(above) == len(active) or found <= level:
             return max(level, found)
         level, active = max(found, 0.0), above
     return level
+
+
+def _level_below(active: Array, k: float) -> float:
+    """Return the level that more than k magnitudes have if all of them are above it."""
+    s = len(active)
+    mean = float(active.sum()) / s
+    deviations = active - mean
+    return float(mean - np.sqrt(k / (s - k) * float(deviations @ deviations) / s))
 
 
 def l1_projection(w: Array, radius: float) -> Array:

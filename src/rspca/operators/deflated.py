@@ -12,9 +12,14 @@ from rspca.operators.rankone import LowRank, cancels, less_outer, rounding_less_
 DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
 """Share of a squared norm below which a difference to it may have lost all its digits."""
 
+AS_DENSE = OperatorMixin.first_block
+"""A first component leaves several directions of like variance, and all of them should be seen: of sparse data, too."""
+
 
 class Deflated(Wrapper):
     """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
+
+    first_block = AS_DENSE
 
     def __init__(self, inner: OperatorMixin, v: Array, scores: Array | None = None) -> None:
         super().__init__(inner)
@@ -72,6 +77,8 @@ class Deflated(Wrapper):
 
 class ScoreDeflated(Wrapper):
     """(I - u u') X, u the unit scores of an earlier component: Schur deflation A - Avv'A / v'Av."""
+
+    first_block = AS_DENSE
 
     def __init__(self, inner: OperatorMixin, u: Array, loadings: Array | None = None) -> None:
         super().__init__(inner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -191,6 +191,9 @@ def _product(X: Array, V: Array, support: Array | None) -> Array:
 class SparseOperator(_InMemory):
     """A SciPy CSR or CSC matrix or array; never made dense, centered only by a wrapper."""
 
+    first_block = 4
+    """Few: several vectors cost nearly as much together as one by one."""
+
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
             X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
@@ -270,11 +273,13 @@ class SparseOperator(_InMemory):
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""
-        if self._by_column.format == "csc":
-            self._meter.add(self._part(support))
-            return np.asarray(self._by_column[:, support].astype(np.float64) @ loadings)
-        self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
-        return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
+        kept = cast(SparseOperator | None, self._last_restriction(support))
+        if kept is None and self._by_column.format != "csc":
+            self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
+            return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
+        self._meter.add(self._part(support))
+        columns = self._by_column[:, support] if kept is None else kept.X
+        return np.asarray(columns.astype(np.float64, copy=False) @ loadings)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """X diag(weights) X' in float64, by a sparse product."""
@@ -288,6 +293,6 @@ class SparseOperator(_InMemory):
         each = self.X.data.itemsize + self.X.indices.itemsize
         return int(self.X.nnz * each * min(1.0, k / max(1, self.shape[1])))
 
-    def restrict(self, support: Array) -> SparseOperator:
+    def _restricted(self, support: Array) -> SparseOperator:
         """Return the operator of X[:, support], still sparse."""
         return SparseOperator(self._by_column[:, support], meter=self._meter, share=self._part(support))

@@ -66,6 +66,9 @@ class OperatorMixin:
     """Whether rows are samples, so that scores exist. A Gram matrix has none."""
     own_threads: bool = False
     """Whether products run in threads of their own instead of those of BLAS."""
+    first_block: int = 8
+    """Vectors that are multiplied together while nothing is known of X: where it is read once for all, they cost little
+    more than one."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     _share: float = 1.0
@@ -181,13 +184,16 @@ class OperatorMixin:
         """Return the operator of X[:, support]; the last one is kept, because refit and scores ask for the same."""
         part = self._last_restriction(support)
         if part is None:
-            from rspca.operators.matrix import DenseOperator
-
             self._restriction = None  # goes before the next is taken
-            share = self._share * len(support) / self.shape[1]
-            part = DenseOperator(self.columns(support), meter=self.meter, share=share)
+            part = self._restricted(support)
             self._restriction = (np.array(support), part)
         return part
+
+    def _restricted(self, support: Array) -> OperatorMixin:
+        from rspca.operators.matrix import DenseOperator
+
+        share = self._share * len(support) / self.shape[1]
+        return DenseOperator(self.columns(support), meter=self.meter, share=share)
 
     def _last_restriction(self, support: Array) -> OperatorMixin | None:
         last = self._restriction  # looked at once: another thread may replace it
@@ -258,6 +264,11 @@ class Wrapper(OperatorMixin):
     def own_threads(self) -> bool:  # type: ignore[override]
         """Whether products run in threads of their own."""
         return self.inner.own_threads
+
+    @property
+    def first_block(self) -> int:  # type: ignore[override]
+        """Vectors that are multiplied together at first."""
+        return self.inner.first_block
 
     @property
     def offset(self) -> float:  # type: ignore[override]
