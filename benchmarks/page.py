@@ -52,7 +52,7 @@ def columns(text: str, width: int) -> list[list[str]]:
 def first_component() -> dict[str, list[list[str]]]:
     """Time over svds, passes and the like of each data set, by increasing k."""
     found: dict[str, list[list[str]]] = {}
-    for name, *rest in columns(result("speed"), 10):
+    for name, *rest in columns(result("speed"), 11):
         found.setdefault(name, []).append(rest)
     assert list(found) == list(NAMES), "speed.txt has other data sets than this page"
     return found
@@ -67,10 +67,10 @@ def second_component() -> dict[str, list[list[str]]]:
 
 def speed_table() -> str:
     second = second_component()
-    head = ("one polished, refitted component", "time over svds at k = 1 %, 5 %, 20 % of n", "both after a pause",
-            "passes over X", "second component over first")  # fmt: skip
+    head = ("one polished, refitted component", "time over svds at k = 1 %, 5 %, 20 % of n",
+            "in turn, one BLAS thread", "passes over X", "second component over first")  # fmt: skip
     rows = (
-        (NAMES[name], ", ".join(r[1] for r in rows), ", ".join(r[2] for r in rows), ", ".join(r[6] for r in rows),
+        (NAMES[name], ", ".join(r[1] for r in rows), ", ".join(r[4] for r in rows), ", ".join(r[7] for r in rows),
          ", ".join(r[1] for r in second[name]))
         for name, rows in first_component().items()
     )  # fmt: skip
@@ -204,6 +204,7 @@ def detailed_speed() -> str:
         "time / svds",
         "after a pause",
         "no pause",
+        "one thread",
         "ms",
         "passes",
         "MB beyond X",
@@ -211,20 +212,20 @@ def detailed_speed() -> str:
         "share",
     )
     rows = (
-        (NAMES[name], k, ratio, first, in_turn, ms, passes, beyond, allowed, share)
+        (NAMES[name], k, ratio, first, in_turn, one_thread, ms, passes, beyond, allowed, share)
         for name, rows in first_component().items()
-        for k, ratio, first, in_turn, ms, _, passes, beyond, allowed, share in rows
+        for k, ratio, first, in_turn, one_thread, ms, _, passes, beyond, allowed, share in rows
     )
     return markdown(head, rows)
 
 
 def page() -> str:
     words = f"""{against_svds()} Our time includes means and column norms; svds gets the centered operator ready-made.
-        A time is the median of seven turns, of which each is the quickest of three runs; the column after it has the
-        first run after a pause, of both, when caches and cores are cold. Without pauses between the two, threads of
-        SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are only two cores. On Classic-2,
-        which is sparse, these threads slow svds itself: with `OPENBLAS_NUM_THREADS=1` it is quicker, and ours takes
-        longer than it at every k."""
+        A time is the median of seven turns, of which each is a pause and the quickest of three runs. The table below
+        has the first run after a pause, too, of both, when caches and cores are cold; and both strictly in turn without
+        a pause, where threads of SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are
+        only two cores. With one thread of BLAS nothing spins, in the same process or after it: on Classic-2, which is
+        sparse and multiplied without BLAS, svds is quicker so, and ours is not."""
     quality_text = f"""`python benchmarks/quality.py`. Variance of our default over that of the best of ten other
         methods, refitted, less one; first component. {quality_in_words()} All are in [Methods](methods.md)."""
     return f"""# Performance

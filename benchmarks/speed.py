@@ -9,14 +9,15 @@ polishing, refit and explained variance; svds gets the centered operator ready-m
 runs at once. The quickest of the three counts, for both alike: what the others take longer is not theirs, but that of
 cold caches, or of threads of another BLAS that still spin. The first, of a process that has slept, is printed beside
 it, and then both in turn without any pause: there the threads of SciPy's BLAS, which only svds uses, spin into our
-turn, and on two cores take a third of it. Sparse data are multiplied without BLAS, and its threads slow svds there:
-with OPENBLAS_NUM_THREADS=1 svds on Classic-2 is quicker, and our ratio is worse.
+turn, and on two cores take a third of it. The same in turn with one thread of BLAS, in a process of its own, is what
+the two take when nothing spins.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import statistics
 import subprocess
 import sys
@@ -90,6 +91,23 @@ def in_turn(ours: Callable[[], Any], reference: Callable[[], Any]) -> float:
     return statistics.median(ratios)
 
 
+def in_one_thread(name: str) -> list[float]:
+    """Return the same for each k with one thread of BLAS, which it must be told before it is loaded."""
+    command = [sys.executable, __file__, "--in-turn", "--workload", name]
+    variables = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(variables, "1")
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return [float(word) for word in done.stdout.split()]
+
+
+def print_in_turn(name: str) -> None:
+    X = WORKLOADS[name]()
+    for share in SHARES:
+        ours, reference = partial(rspca.decompose, X, 1, k=int(share * X.shape[1]), random_state=0), one_svds(X)
+        ours(), reference()
+        print(in_turn(ours, reference))
+
+
 def nbytes(X: Any) -> int:
     return X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 
@@ -105,14 +123,15 @@ def peak_memory(work: Callable[[], Any]) -> int:
 def main_table(say: Report) -> None:
     say("\nOne polished, refitted component; time over svds(X, 1), passes over X, peak memory beyond X\n")
     say(
-        f"{'data':<20}{'k':>6}{'time/svds':>11}{'after pause':>13}{'no pause':>10}{'ms':>9}{'svds ms':>9}{'passes':>8}"
-        f"{'MB':>8}{'allowed':>9}{'share':>9}"
+        f"{'data':<20}{'k':>6}{'time/svds':>11}{'after pause':>13}{'no pause':>10}{'one thread':>12}{'ms':>9}"
+        f"{'svds ms':>9}{'passes':>8}{'MB':>8}{'allowed':>9}{'share':>9}"
     )
     for name, make in WORKLOADS.items():
+        quiet = in_one_thread(name)
         X = make()
         m, n = X.shape
         largest = float(one_svds(X)()[1][0]) ** 2
-        for share in SHARES:
+        for share, one_thread in zip(SHARES, quiet, strict=True):
             k = int(share * n)
             found = rspca.decompose(X, 1, k=k, random_state=0)
             ours, reference = partial(rspca.decompose, X, 1, k=k, random_state=0), one_svds(X)
@@ -122,7 +141,7 @@ def main_table(say: Report) -> None:
             allowed = 0.1 * nbytes(X) / 1e6 + 50 + m * k * item / 1e6 + 8 * min(m, k) ** 2 / 1e6
             say(
                 f"{name:<20}{k:>6}{quotient.best:>11.2f}{quotient.first:>13.2f}{in_turn(ours, reference):>10.2f}"
-                f"{1e3 * mine.best:>9.1f}{1e3 * theirs.best:>9.1f}{found.passes:>8.1f}"
+                f"{one_thread:>12.2f}{1e3 * mine.best:>9.1f}{1e3 * theirs.best:>9.1f}{found.passes:>8.1f}"
                 f"{extra:>8.1f}{allowed:>9.1f}{found.components[0].variance / largest:>9.4f}"
             )
 
@@ -237,10 +256,13 @@ def _abess(X: np.ndarray, k: int) -> tuple[np.ndarray, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rivals", action="store_true", help="time the other packages, to speed_rivals.txt")
+    parser.add_argument("--in-turn", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--one-rival", help=argparse.SUPPRESS)
     parser.add_argument("--workload", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.one_rival:
+    if chosen.in_turn:
+        print_in_turn(chosen.workload)
+    elif chosen.one_rival:
         one_rival(chosen.one_rival, chosen.workload)
     elif chosen.rivals:
         rivals(Report("speed_rivals.txt"))

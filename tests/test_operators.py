@@ -426,6 +426,7 @@ def test_a_gram_product_of_data_that_fit_the_cache_is_one_pass(kind, tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_gram_product_with_few_nonzeros_reads_few_columns_and_is_the_same(order, dtype, cache, nonzeros, monkeypatch):
     monkeypatch.setattr("rspca.operators.matrix.CACHE_BYTES", cache)
+    monkeypatch.setattr("rspca.operators.matrix.SOON_MULTIPLIED", 0)
     rng = np.random.default_rng(nonzeros)
     X = np.asarray(rng.integers(-9, 9, (30, 100)), dtype=dtype, order=order)
     v = np.zeros(100)

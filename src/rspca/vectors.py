@@ -135,10 +135,10 @@ def _level_near(size: Array, k: float, active: Array) -> tuple[float, Array]:
         if len(active) <= k:
             break
         level = max(0.0, _level_below(size[active], k))
-        above = np.flatnonzero(size > level)
-        if np.array_equal(above, active):
+        above = size > level
+        if np.count_nonzero(above) == len(active) and above[active].all():
             return level, active
-        active = above
+        active = np.flatnonzero(above)
     return _level(size, k)
 
 

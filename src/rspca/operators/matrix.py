@@ -17,6 +17,8 @@ two BLAS calls does not show."""
 FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.14
 """Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
 rows every entry costs a line of cache."""
+SOON_MULTIPLIED = 2**17
+"""Entries that are all multiplied before a few columns are found among them: sketches have as many."""
 MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
 SINGLE_SAFE = (1e-30, 1e30)
@@ -135,7 +137,7 @@ class DenseOperator(_InMemory):
 
     def _few_nonzeros(self, V: Array) -> Array | None:
         """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
-        if V.ndim > 1:
+        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED:
             return None
         places = np.flatnonzero(V)
         return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
