@@ -83,8 +83,8 @@ def against_svds() -> str:
     met, met_in_turn = (sum(ratio <= 1.0 for ratio in ratios) for ratios in (usual, in_turn))
     return (
         f"Ours takes no more time than svds in {met} of these {len(usual)} cases, and {max(usual)} times as much in "
-        f"the worst; with one thread of BLAS, the two strictly in turn, in {met_in_turn} cases, and {max(in_turn)} times. "
-        "The goal, no more at every k, is "
+        f"the worst; with one thread of BLAS, the two strictly in turn, in {met_in_turn} cases, and {max(in_turn)} "
+        "times. The goal, no more at every k, is "
         + ("met." if met == len(usual) else "not met: the work between the products shows.")
     )
 
