@@ -4,14 +4,6 @@ from __future__ import annotations
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
-        "vectors.py",
-        "level = _level(size, k, int(HEAD * k) if expected is None else (1 + expected - expected // 8))",
-    ): "how many magnitudes are tried first changes the time, not the level",
-    (
-        "vectors.py",
-        "level = _level(size, k, int(HEAD * k) if expected is None else 1 + expected + expected // (9))",
-    ): "how many magnitudes are tried first changes the time, not the level",
-    (
         "certificates/elimination.py",
         "top = np.partition(rows**2, n - k + (0), axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))",
     ): "to put the k-th largest in its place puts the k - 1 larger ones behind it too",
@@ -71,10 +63,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "spectral.py",
         "if n <= DENSE or (start is None and n <= 4 * DENSE) or count > (n * 4):",
     ): "Lanczos instead of a dense decomposition: the same pairs, the longer way",
-    (
-        "vectors.py",
-        "if (level > head[0]):  # what was left out is below the level, so it has no part in it",
-    ): "what equals the level has no part in it either, so that all magnitudes give the same level",
     (
         "vectors.py",
         "level = (-1.0)",

@@ -225,7 +225,9 @@ def page() -> str:
         has the first run after a pause, too, of both, when caches and cores are cold; and both strictly in turn without
         a pause, where threads of SciPy's BLAS, which svds leaves spinning, take part of our turn wherever there are
         only two cores. With one thread of BLAS nothing spins, in the same process or after it: on Classic-2, which is
-        sparse and multiplied without BLAS, svds is quicker so, and ours is not."""
+        sparse and multiplied without BLAS, svds is quicker so, and ours is not. All of this moves between runs: in
+        another on the same day the first column read 1.57 on Chowdary at 5 %, and the second component of Classic-2 at
+        1 % took 2.18 times the first."""
     quality_text = f"""`python benchmarks/quality.py`. Variance of our default over that of the best of ten other
         methods, refitted, less one; first component. {quality_in_words()} All are in [Methods](methods.md)."""
     return f"""# Performance
