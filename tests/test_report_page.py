@@ -185,6 +185,7 @@ AUDIT = """() => {
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_can_be_read_by_everybody(browser, wine, theme):
     with opened(browser, wine, color_scheme=theme) as page:
+        assert page.evaluate(AUDIT)["nameless"] == 0  # also what is not open yet
         page.locator("#score-table summary").click()
         assert page.evaluate(AUDIT) == {
             "nameless": 0, "doubled": [], "dangling": 0, "jumps": [], "tops": 1, "landmarks": [1, 1, 1, 1],

@@ -125,13 +125,13 @@ function scoreTable(across, up, column, colored) {
   const more = moreButton(() => { listed.open = !listed.open; draw(); });
   const cell = (one, i) => html("td", { class: one.number ? "number" : "" }, html("bdi", {}, short(one.values[i])));
   function draw() {
+    more.update(listed.open, people.length);
     if (!details.open) return;
     const values = sources[listed.column].values;
     const sorted = people.map((_, i) => i).sort((i, j) => ordered(values[i], values[j], listed.falling));
     view.body.replaceChildren(...sorted.slice(0, listed.open ? undefined : FIRST).map((i) => html("tr", {},
       html("th", { scope: "row" }, html("bdi", {}, people[i])), ...sources.slice(1).map((one) => cell(one, i)))));
     view.mark(listed.column, listed.falling);
-    more.update(listed.open, people.length);
   }
   details.querySelector("div").replaceChildren(view.table, more.button);
   details.ontoggle = draw;
