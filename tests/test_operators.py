@@ -455,6 +455,29 @@ def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(k
     np.testing.assert_allclose(op.restrict(others).columns(np.arange(len(others))), X[:, others], rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_of_a_support_that_differs_little_from_the_last_only_new_columns_are_read(order, dtype):
+    rng = np.random.default_rng(3)
+    X = np.asarray(rng.integers(-9, 9, (30, 200)), dtype=dtype, order=order)
+    op = rspca.as_operator(X)
+
+    def check(support, read):
+        assert cost(op, lambda: op.restrict(support)) == pytest.approx(read / 200)
+        np.testing.assert_array_equal(op.restrict(support).columns(np.arange(len(support))), X[:, support])
+
+    first = np.sort(rng.choice(190, 20, replace=False))
+    check(first, 20)
+    check(np.append(first[2:], [195, 199]), 2)
+    check(np.append(first[2:], [195]), 0)  # fewer: all of them are there
+    check(first, 2)
+    check(np.append(first[::-1][:15], [191, 192]), 2)  # in another order
+    np.testing.assert_array_equal(op.restrict(first).columns(np.arange(20)), X[:, first])  # and after another order
+    others = np.setdiff1d(np.arange(190), first)[:21]
+    check(others, 21)
+    check(np.append(others[1:], 199), 21)  # more than a tenth of all: two copies would be too many
+
+
 @pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csr_array float32"])
 def test_columns_of_rows_that_are_too_many_to_reorder_are_the_same(kind, tmp_path, monkeypatch):
     op, _ = OPERATORS[kind](tmp_path)

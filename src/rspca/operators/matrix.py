@@ -19,6 +19,9 @@ FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.14
 rows every entry costs a line of cache."""
 SOON_MULTIPLIED = 2**17
 """Entries that are all multiplied before a few columns are found among them: sketches have as many."""
+MOST_TAKEN_OVER = 0.1
+"""Share of all columns up to which what the last restriction has of the next is copied from there: both exist then, and
+more than these are as quickly read from X."""
 MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
 SINGLE_SAFE = (1e-30, 1e30)
@@ -146,6 +149,28 @@ class DenseOperator(_InMemory):
         """X[:, support], dense."""
         self._meter.add(self._part(support))
         return _take(self.X, support) if self._direct else np.asarray(self.X[:, support], dtype=self._dtype)
+
+    def _restricted(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
+        last = self._restriction
+        if last is None or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
+            return super()._restricted(support)
+        known, columns = last[0], cast(DenseOperator, last[1]).X
+        places = np.minimum(np.searchsorted(known, support), len(known) - 1)
+        new = np.flatnonzero(known[places] != support)
+        if len(new) > len(support) // 2:
+            return super()._restricted(support)
+        taken = _take(columns, places)
+        taken[:, new] = self.columns(support[new])
+        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64; all columns are converted block of rows by block of rows, where they are."""
+        if not np.array_equal(support, np.arange(self.shape[1])):
+            return super().scores(support, loadings)
+        self._meter.add(self._share)
+        rows = chunks(self.shape[0], self.shape[1] * 8)
+        return np.concatenate([np.asarray(self.X[part], dtype=np.float64) @ loadings for part in rows])
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""

@@ -184,7 +184,6 @@ class OperatorMixin:
         """Return the operator of X[:, support]; the last one is kept, because refit and scores ask for the same."""
         part = self._last_restriction(support)
         if part is None:
-            self._restriction = None  # goes before the next is taken
             part = self._restricted(support)
             self._restriction = (np.array(support), part)
         return part
@@ -192,6 +191,7 @@ class OperatorMixin:
     def _restricted(self, support: Array) -> OperatorMixin:
         from rspca.operators.matrix import DenseOperator
 
+        self._restriction = None  # goes before the next is taken
         share = self._share * len(support) / self.shape[1]
         return DenseOperator(self.columns(support), meter=self.meter, share=share)
 
