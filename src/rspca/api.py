@@ -38,6 +38,7 @@ from rspca.operators.threads import threads_for
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
+from rspca.vectors import nonzeros
 
 Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -302,7 +303,7 @@ def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: b
     given = as_operator(X)
     vector = check_vector("x", x, given.shape[1])
     op, _ = balanced(prepare(given, center=center, scale=scale))
-    support = np.flatnonzero(vector)
+    support = nonzeros(vector)
     out = np.zeros(op.shape[1])
     out[support] = NORMALIZATIONS[how](op, support, vector[support])
     return out

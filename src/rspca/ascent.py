@@ -12,7 +12,7 @@ from rspca.operators.protocol import Array, OperatorMixin
 from rspca.polishing import Polished, best_after_swaps, climb, exchange, grow, polish, refit
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
-from rspca.vectors import l1_l2_maximizer, spread
+from rspca.vectors import l1_l2_maximizer, nonzeros, spread
 
 MOST_ROUNDS = 30
 """Times that a stand-in is climbed and X asked."""
@@ -56,7 +56,7 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
                 image = data.guess(leading)
                 tell("relax", 1, float(leading @ image))
                 return Climbed(leading, image, float(leading @ image), 1, True), np.arange(n)
-        features = data.features(gradient, max(2 * k, 4 * int(np.count_nonzero(step)) // 3))
+        features = data.features(gradient, max(2 * k, 4 * len(nonzeros(step)) // 3))
         end = linearized(
             data.operator(features), k, step[features], max_iter=min(most, data.most_steps), tol=tol,
             on_iteration=partial(tell, "relax"),
@@ -71,8 +71,8 @@ def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, t
         x = spread(end.x, features, n)
         seen = data.confirm(x)
         gain, variance = seen.variance - variance, seen.variance
-        step = l1_l2_maximizer(seen.gradient, k, expected=np.flatnonzero(x))
-        inside = np.count_nonzero(step[features]) == np.count_nonzero(step)
+        step = l1_l2_maximizer(seen.gradient, k, expected=nonzeros(x))
+        inside = len(nonzeros(step[features])) == len(nonzeros(step))
         settled = (gain <= enough * variance or (data.exact and end.converged)) and inside
         if settled or spent >= max_iter:
             return Climbed(x, seen.gradient, variance, spent, settled)
@@ -89,7 +89,7 @@ def several_ends(data: Sketch | Whole, k: int) -> bool:
 
 def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, tol: float, tell: Tell) -> Polished:
     """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
-    op, k = data.source, int(np.count_nonzero(V[:, 0]))
+    op, k = data.source, len(nonzeros(V[:, 0]))
     if isinstance(data, Whole):
         ends = polish(
             op, np.hstack([V, coordinate_starts(op, k, choice)]), k, choice=choice, finalists=FINALISTS, tol=tol
@@ -140,7 +140,7 @@ def _promising(data: Sketch, v: Array, gradient: Array, count: int, choice: Choi
     """Return the features in use and those of the largest gradients; with groups, the best of each before others."""
     if choice.groups is None:
         return data.features(np.where(v, np.inf, gradient), count)
-    return np.union1d(np.flatnonzero(v), choice.largest(gradient, count))
+    return np.union1d(nonzeros(v), choice.largest(gradient, count))
 
 
 def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> list[Polished]:

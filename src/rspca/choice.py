@@ -38,7 +38,7 @@ class Choice(NamedTuple):
         With groups: the k largest among the largest of each group. No other choice within the limits has a larger sum,
         because the limits of disjoint groups form a matroid, on which taking the largest first is optimal.
         """
-        size = np.abs(values[self.features])
+        size = np.abs(values if len(self.features) == len(values) else values[self.features])
         if self.groups is None:
             return np.asarray(self.features[top_k(size, k)])
         within = _largest_of_each(size, self.groups.labels[self.features], self.groups.most)

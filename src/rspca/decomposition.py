@@ -16,7 +16,7 @@ from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
 from rspca.sketch import MOST_ROWS, Sketch, Whole
-from rspca.vectors import inclusion_probabilities, spread, spread_columns, unit
+from rspca.vectors import inclusion_probabilities, nonzeros, spread, spread_columns, unit
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -88,7 +88,7 @@ def rspca_component(
     if options.polish:
         best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, tell=tell)
         x, swap_optimal = spread(best.loadings, best.support, len(x)), best.swap_optimal
-    support = np.flatnonzero(x)
+    support = nonzeros(x)
     loadings = NORMALIZATIONS[normalization](op, support, x[support])
     p = inclusion_probabilities(relaxed.x, s)
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)

@@ -11,6 +11,7 @@ from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.gram import GramOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.operators.standardized import Scaled
+from rspca.vectors import nonzeros
 
 Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
 """(op, unit vector, its scores, earlier vectors) -> what is left of op."""
@@ -31,7 +32,7 @@ def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array])
         for _ in range(2):
             q = q - basis @ (basis.T @ q)
     q = q / np.linalg.norm(q)
-    used = np.flatnonzero(q)
+    used = nonzeros(q)
     return Deflated(op, q, op.scores(used, q[used]))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import largest_values
+from rspca.vectors import largest_values, nonzeros
 
 SWAP_BUDGET = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
@@ -82,7 +82,7 @@ def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, m
     ends: list[Polished] = []
     passed: set[bytes] = set()
     for v in V.T:
-        support, n_iter = np.flatnonzero(v), 0
+        support, n_iter = nonzeros(v), 0
         way = {support.tobytes()}
         if not way.isdisjoint(passed):
             continue

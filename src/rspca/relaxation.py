@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import l1_l2_maximizer, l1_projection
+from rspca.vectors import l1_l2_maximizer, l1_projection, nonzeros
 
 PROJECTED_TOL = 1e-10
 """Relative change at which solver="projected" stops; the paper's table needs it."""
@@ -51,7 +51,7 @@ def linearized(
     x, gradient, variance = start, op.gram(start), -np.inf  # the start need not satisfy the constraints
     before, beta, last_gain = gradient, 0.0, np.inf
     for iteration in range(1, max_iter + 1):
-        y = l1_l2_maximizer(gradient + beta * (gradient - before), k, expected=np.flatnonzero(x))
+        y = l1_l2_maximizer(gradient + beta * (gradient - before), k, expected=nonzeros(x))
         y_gradient = op.gram(y)
         y_variance = float(y @ y_gradient)
         if beta > 0.0 and y_variance < variance:

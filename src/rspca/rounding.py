@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.checks import check_integer, check_real, check_rng, check_vector, real_array
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.vectors import decreasing, inclusion_probabilities, scaled_to_sum, top_k
+from rspca.vectors import decreasing, inclusion_probabilities, nonzeros, scaled_to_sum, top_k
 
 MOST_EMPTY_DRAWS = 1000
 
@@ -63,7 +63,7 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     Algorithm 1, scaled so that they sum to k; draws are independent. Where x has fewer than k non-zeros all of them
     are in every support.
     """
-    used = np.flatnonzero(x)
+    used = nonzeros(x)
     if n_draws == 0 or len(used) < k:
         return [top_k(np.abs(x), k)]
     used = used[decreasing(np.abs(x[used]))]  # so that the order of the features does not matter

@@ -8,11 +8,12 @@ import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
+from rspca.vectors import nonzeros
 
 
 def scores_of(op: OperatorMixin, V: Array) -> Array:
     """Return X V in float64 for the rows v of V, reading only the columns that each of them uses."""
-    supports = [np.flatnonzero(v) for v in V]
+    supports = [nonzeros(v) for v in V]
     return np.column_stack([op.scores(support, v[support]) for support, v in zip(supports, V, strict=True)])
 
 
@@ -58,7 +59,7 @@ def pca_share(op: OperatorMixin, V: Array) -> Array:
 
 
 def _scores(op: OperatorMixin, v: Array) -> Array:
-    support = np.flatnonzero(v)
+    support = nonzeros(v)
     return op.scores(support, v[support])
 
 

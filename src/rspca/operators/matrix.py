@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
-from rspca.vectors import spread
+from rspca.vectors import nonzeros, spread
 
 CACHE_BYTES = 1 << 24
 """Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
@@ -142,7 +142,7 @@ class DenseOperator(_InMemory):
         """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
         if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED:
             return None
-        places = np.flatnonzero(V)
+        places = nonzeros(V)
         return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
 
     def columns(self, support: Array, /) -> Array:
@@ -152,17 +152,24 @@ class DenseOperator(_InMemory):
 
     def _restricted(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
+        taken = self._taken_over(support)
+        if taken is None:
+            return super()._restricted(support)
+        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+
+    def _taken_over(self, support: Array) -> Array | None:
+        """X[:, support], most of it from the last restriction, if that has most of it."""
         last = self._restriction
         if last is None or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
-            return super()._restricted(support)
+            return None
         known, columns = last[0], cast(DenseOperator, last[1]).X
         places = np.minimum(np.searchsorted(known, support), len(known) - 1)
         new = np.flatnonzero(known[places] != support)
         if len(new) > len(support) // 2:
-            return super()._restricted(support)
+            return None
         taken = _take(columns, places)
         taken[:, new] = self.columns(support[new])
-        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+        return taken
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64; all columns are converted block of rows by block of rows, where they are."""
