@@ -1,6 +1,8 @@
 """Every operator is the matrix it stands for: one list of operators, one contract."""
 
+import itertools
 import tracemalloc
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +69,17 @@ def mapped(tmp_path):
     return np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="r", shape=(M, N))
 
 
+def in_parts(make, dtype=float):
+    """Sparse data of which each entry is stored twice, as parts of it, and not in order."""
+    whole = make(counts(dtype))
+    data, indices = np.repeat(whole.data, 2), np.repeat(whole.indices, 2)
+    data[1::2] += 1
+    data[::2] = -1
+    ends = np.concatenate([data[a:b][::-1] for a, b in itertools.pairwise(2 * whole.indptr)])
+    turned = np.concatenate([indices[a:b][::-1] for a, b in itertools.pairwise(2 * whole.indptr)])
+    return make((ends, turned, 2 * whole.indptr), shape=whole.shape)
+
+
 def frame(library):
     def build(tmp_path):
         names = [f"f{j}" for j in range(N)]
@@ -95,6 +108,9 @@ DATA = {
     "csr_matrix": lambda tmp_path: sp.csr_matrix(counts(float)),
     "csc_matrix": lambda tmp_path: sp.csc_matrix(counts(float)),
     "coo_array": lambda tmp_path: sp.coo_array(counts(float)),
+    "csr_array in parts": lambda tmp_path: in_parts(sp.csr_array),
+    "csc_array in parts": lambda tmp_path: in_parts(sp.csc_array),
+    "csr_matrix of integers in parts": lambda tmp_path: in_parts(sp.csr_matrix, np.int16),
     "csr_array float32": lambda tmp_path: sp.csr_array(counts(np.float32)),
     "csr_array of integers": lambda tmp_path: sp.csr_array(counts(np.int16)),
     "csc_matrix of bool": lambda tmp_path: sp.csc_matrix(counts(np.bool_)),
@@ -304,6 +320,7 @@ OPERATORS |= {
     "streamed float32": streamed(lambda tmp_path: floats(np.float32)),
     "streamed int8": streamed(lambda tmp_path: counts(np.int8)),
     "streamed sparse": streamed(lambda tmp_path: sp.csr_array(counts(np.int16))),
+    "streamed sparse in parts": streamed(lambda tmp_path: in_parts(sp.csr_array)),
     "streamed file": streamed_file,
     "stored sparse rows": stored_rows,
     "some columns": some_columns,
@@ -476,6 +493,59 @@ def test_of_a_support_that_differs_little_from_the_last_only_new_columns_are_rea
     others = np.setdiff1d(np.arange(190), first)[:21]
     check(others, 21)
     check(np.append(others[1:], 199), 21)  # more than a tenth of all: two copies would be too many
+
+
+def test_data_in_parts_are_not_changed():
+    X = in_parts(sp.csr_array)
+    before = X.data.copy(), X.indices.copy()
+    rspca.certify(X, 2)
+    np.testing.assert_array_equal(X.data, before[0])
+    np.testing.assert_array_equal(X.indices, before[1])
+
+
+@pytest.mark.parametrize("kind", ["dense", "dense in Fortran order", "int8", "csr_array"])
+def test_columns_that_are_not_there_are_an_error(kind, tmp_path):
+    op, X = OPERATORS[kind](tmp_path)
+    with pytest.raises(IndexError):
+        op.columns(np.array([0, N]))
+    np.testing.assert_allclose(op.columns(np.array([-1, 0])), X[:, [-1, 0]])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("unit", [1e-25, 1e-22, 1e18, 1e25])
+def test_single_columns_may_leave_the_range_of_single_precision_squared(unit, order):
+    X = np.asarray(floats(), order=order)
+    X[:, 4] = 0.0
+    units = np.where(np.arange(N) % 3 == 0, unit, 1.0)
+    op = rspca.as_operator(np.asarray(X * units, dtype=np.float32, order=order))
+    np.testing.assert_allclose(op.column_sq_norms(), np.sum((X * units) ** 2, axis=0), rtol=1e-5)
+    np.testing.assert_allclose(op.column_sums(), np.sum(X * units, axis=0), rtol=1e-3, atol=1e-5)
+    scaled = rspca.SparsePCA(1, k=3, scale=True, random_state=0).fit((X * units).astype(np.float32))
+    wanted = rspca.SparsePCA(1, k=3, scale=True, random_state=0).fit(X)
+    np.testing.assert_allclose(scaled.scale_, wanted.scale_ * np.where(np.arange(N) == 4, 1.0, units), rtol=1e-4)
+    np.testing.assert_allclose(scaled.explained_variance_ratio_, wanted.explained_variance_ratio_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array])
+def test_columns_too_long_for_single_precision_are_refused(make):
+    X = floats()
+    with pytest.raises(ValueError, match=r"norm above 1e\+35, too long for float32"):
+        rspca.decompose(make((X * 1e37).astype(np.float32)), 1, k=3)
+    long = rspca.decompose(make((X * 3e33).astype(np.float32)), 1, k=3, random_state=0)
+    np.testing.assert_array_equal(
+        long.components[0].support, rspca.decompose(X, 1, k=3, random_state=0).components[0].support
+    )
+
+
+def test_columns_that_vary_less_than_single_precision_can_tell_are_told():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((500, 10)) * np.linspace(0.3, 3.0, 10) + 1e6).astype(np.float32)
+    with pytest.warns(UserWarning, match=r"Column 0, and perhaps others, varies by less than products in float32"):
+        rspca.decompose(X, 1, k=3)
+    X[:, :7] = np.float32(1e6 / 3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # constant columns are constant
+        rspca.decompose(X, 1, k=3)
 
 
 @pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csr_array float32"])

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from rspca.checks import spelled
 from rspca.operators.kept import KeptColumns
-from rspca.operators.matrix import DenseOperator
+from rspca.operators.matrix import DenseOperator, each_entry_once
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
 from rspca.operators.rows import StoredRows, row_bytes_of
 
@@ -196,7 +196,7 @@ def _sums_of_dense(rows: Array, shift: Array | None) -> tuple[Array, Array]:
 
 
 def _sums_of_sparse(rows: Any, shift: Array | None) -> tuple[Array, Array]:
-    rows = rows.tocsr()
+    rows = each_entry_once(rows.tocsr())
     m, n = rows.shape
     data = rows.data.astype(np.float64)
     shift = np.zeros(n) if shift is None else shift

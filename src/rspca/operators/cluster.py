@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.operators.blocks import BlockOperator
-from rspca.operators.matrix import DenseOperator, SparseOperator
+from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.plink import Calls, PackedOperator, Part
 from rspca.operators.protocol import Array, Meter, OperatorMixin
 
@@ -362,7 +362,7 @@ def _calls(block: PackedOperator) -> Calls:
 
 def _block(data: Any) -> OperatorMixin:
     if scipy.sparse.issparse(data):
-        return SparseOperator(data.tocsr())
+        return SparseOperator(each_entry_once(data.tocsr()))
     return DenseOperator(np.ascontiguousarray(data))
 
 

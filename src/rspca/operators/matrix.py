@@ -188,33 +188,45 @@ class DenseOperator(_InMemory):
         if shift is None:
             return self._moments[1].copy()
         self._meter.add(self._share)
-        return self._sums(shift, self._dtype)[1]
+        return self._sums(shift)[1]
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """Sums and sums of squares of the columns, in one read: who wants the ones soon wants the others."""
         self._meter.add(self._share)
-        return self._sums(None, self._dtype)
+        return self._sums(None)
 
-    def _sums(self, shift: Array | None, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    def _sums(self, shift: Array | None) -> tuple[Array, Array]:
         sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
-        center = None if shift is None else np.asarray(shift, dtype=dtype)
+        center = None if shift is None else np.asarray(shift, dtype=self._dtype)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for part in self._short_blocks():
-                block = np.asarray(self.X[part], dtype=dtype)
+                block = np.asarray(self.X[part], dtype=self._dtype)
                 block = block if center is None else block - center
-                sums += np.ones(len(block), dtype=dtype) @ block
+                sums += np.ones(len(block), dtype=self._dtype) @ block
                 squares += np.einsum("ij,ij->j", block, block)
-        if dtype == np.float32 and not SINGLE_SAFE[0] < squares.max(initial=0.0) < SINGLE_SAFE[1]:
-            return sums, self._sums(shift, np.dtype(np.float64))[1]  # squares left the range of single precision
+        if self._dtype == np.float32:
+            left = np.flatnonzero(~((squares > SINGLE_SAFE[0]) & (squares < SINGLE_SAFE[1])))
+            sums[left], squares[left] = self._sums_in_double_precision(left, shift)
+        return sums, squares
+
+    def _sums_in_double_precision(self, columns: Array, shift: Array | None) -> tuple[Array, Array]:
+        """Sums and sums of squares of columns that left the range of single precision, or are zero."""
+        sums, squares = np.zeros(len(columns)), np.zeros(len(columns))
+        for part in self._short_blocks() if len(columns) else ():
+            self._meter.add(self._part(columns) * (part.stop - part.start) / self.shape[0])
+            block = self.X[part][:, columns].astype(np.float64)
+            block = block if shift is None else block - shift[columns]
+            sums += block.sum(axis=0)
+            squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
 
 
 def _take(X: Array, support: Array) -> Array:
     """X[:, support], in half the time of indexing."""
     if X.flags.c_contiguous:
-        return np.take(X, support, axis=1, mode="clip")
-    return np.take(X.T, support, axis=0, mode="clip").T
+        return np.take(X, support, axis=1)
+    return np.take(X.T, support, axis=0).T
 
 
 def _product(X: Array, V: Array, support: Array | None) -> Array:
@@ -222,8 +234,16 @@ def _product(X: Array, V: Array, support: Array | None) -> Array:
     return np.asarray(X @ V if support is None else _take(X, support) @ V[support])
 
 
+def each_entry_once(X: Any) -> Any:
+    """Return a CSR or CSC matrix whose entries are stored once each, which sums of squares need; a copy if need be."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 class SparseOperator(_InMemory):
-    """A SciPy CSR or CSC matrix or array; never made dense, centered only by a wrapper."""
+    """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
 
     first_block = 4
     """Few: several vectors cost nearly as much together as one by one."""

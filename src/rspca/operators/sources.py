@@ -9,16 +9,16 @@ import scipy.sparse
 
 from rspca.checks import rectangular
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
-from rspca.operators.matrix import DenseOperator, SparseOperator
+from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
 from rspca.operators.standardized import Centered, Scaled
 
-LARGEST = 1e150
-"""Largest column norm whose square is still a comfortable float64."""
+LARGEST = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e150}
+"""Largest column norms: sums of a million such columns are single precision, their squares double precision."""
 
 
 def as_operator(X: Any, *, max_memory: int | str | None = None) -> OperatorMixin:
-    """Return `X` as an operator, without copying it.
+    """Return `X` as an operator, without copying it (but for a sparse matrix with repeated or unsorted entries).
 
     Parameters
     ----------
@@ -60,13 +60,27 @@ def _wrapped(X: Any) -> OperatorMixin:
         return _streamed(X, None)
     if scipy.sparse.issparse(X):
         _check_matrix(X)
-        return SparseOperator(X if X.format in ("csr", "csc") else X.tocsr())
+        return SparseOperator(each_entry_once(X if X.format in ("csr", "csc") else X.tocsr()))
+    X = without_mask(X)
     if not isinstance(X, np.ndarray):
         if isinstance(X, Operator):
             return Adapted(X)
         X = rectangular("X", X.to_numpy() if hasattr(X, "to_numpy") else X)
     _check_matrix(X)
-    return DenseOperator(X)
+    return DenseOperator(X if isinstance(X, np.memmap) else np.asarray(X))
+
+
+def without_mask(X: Any) -> Any:
+    """Return X as it is, a masked array without its mask; raise if that hides something."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if np.ma.is_masked(X):
+        hidden = int(np.count_nonzero(np.ma.getmaskarray(X)))
+        raise ValueError(
+            f"X hides {hidden} value(s) under a mask. Impute them first, for example with "
+            "sklearn.impute.SimpleImputer on X.filled(np.nan), or drop the samples or features."
+        )
+    return X.data
 
 
 def is_beyond_arrays(X: Any) -> bool:
@@ -109,8 +123,11 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
     if center:
         op = Centered(op, None if isinstance(op, Centered) else sums / m)
     norms = op.sq_norms
-    if not norms.max() <= LARGEST**2:
-        raise ValueError(f"X has columns of norm above {LARGEST:g}; divide X by a constant first.")
+    largest = LARGEST[op.dtype]
+    if not norms.max() <= largest**2:
+        raise ValueError(
+            f"X has columns of norm above {largest:g}, too long for {op.dtype}; divide X by a constant first."
+        )
     if scale is False:
         return op
     spread = np.sqrt(norms / m)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper
+from rspca.operators.protocol import Array, OperatorMixin, Wrapper, chunks
 from rspca.operators.rankone import LowRank, cancels, less_outer
 
 DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e6}
@@ -61,8 +63,23 @@ class Centered(Wrapper):
         norms = self._about_mean()
         # What is left of a constant column is the rounding of its mean, which is not variance.
         rounding = self.shape[0] * (16.0 * np.finfo(self.dtype).eps * self.mean) ** 2
-        norms[np.isfinite(norms) & (norms <= rounding)] = 0.0
+        lost = np.flatnonzero(np.isfinite(norms) & (norms <= rounding) & (norms > 0.0))
+        self._warn_if_any_vary(lost)
+        norms[lost] = 0.0
         return norms
+
+    def _warn_if_any_vary(self, lost: Array) -> None:
+        """Say so if columns that count as constant are not: products in their precision could not tell."""
+        for part in chunks(len(lost), self.shape[0] * 8):
+            block = self.inner.columns(lost[part])
+            varying = lost[part][np.any(block != block[:1], axis=0)]
+            if len(varying):
+                message = (
+                    f"Column {varying[0]}, and perhaps others, varies by less than products in {self.dtype} can tell "
+                    "so far from zero, and counts as constant. Subtract the means in float64 first, or give float64."
+                )
+                warnings.warn(message, UserWarning, stacklevel=2)
+                return
 
     def _about_mean(self) -> Array:
         """Sum of squares less that of the mean; about the mean itself where the difference would lose digits."""
