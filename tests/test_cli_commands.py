@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import rspca
 from rspca.cli import app
+from rspca.commands.inputs import labels_of
 from rspca.commands.outputs import read_scores
 from rspca.commands.spreadsheets import read_csv, write_csv
 
@@ -192,6 +193,99 @@ def test_certify_takes_a_component_of_a_model_as_its_fit_left_the_data(table, tm
     model = rspca.load(fitted / "model.npz")
     assert found["k"] == 3
     assert found["lower"] == pytest.approx(39 * model.explained_variance_[1], rel=1e-6)
+
+
+def turned(table, path, names=None):
+    """The same table with its columns in another order, under other names if these are given."""
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    rows = [[row[0], *row[:0:-1]] for row in rows]
+    rows[0] = rows[0] if names is None else [rows[0][0], *names]
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("component", [1, 2])
+def test_certify_finds_the_features_of_a_model_by_name(table, tmp_path, fitted, component):
+    wanted = document("certify", table, "--model", fitted, "--component", component)
+    found = document("certify", turned(table, tmp_path / "turned.csv"), "--model", fitted, "--component", component)
+    assert sorted(found["features"]) == sorted(wanted["features"])
+    for name in ("lower", "upper", "model_variance"):
+        assert found[name] == pytest.approx(wanted[name], rel=1e-6)
+
+
+def test_certify_refuses_a_model_of_other_features(table, tmp_path, fitted):
+    others = turned(table, tmp_path / "others.csv", [f"other{j}" for j in range(12)])
+    said = str(run("certify", others, "--model", fitted, status=1).exception)
+    assert "has not the features of the model: 24 are in one of the two, such as gene0" in said
+    np.save(tmp_path / "less.npy", np.random.default_rng(0).standard_normal((20, 11)))
+    said = str(run("certify", tmp_path / "less.npy", "--model", fitted, status=1).exception)
+    assert "The table has 11 features, the model 12" in said
+
+
+def test_certify_says_if_other_features_are_better_than_those_of_the_model(tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 15))
+    np.save(tmp_path / "x.npy", X)
+    run("fit", tmp_path / "x.npy", "-k", 4, "--method", "maxcomp", "-o", tmp_path / "out", "--no-report")
+    model = rspca.load(tmp_path / "out" / "model.npz")
+    found = document("certify", tmp_path / "x.npy", "--model", tmp_path / "out")
+    assert found["model_variance"] == pytest.approx(39 * model.explained_variance_[0])
+    assert found["model_variance"] < found["lower"]
+    said = run("certify", tmp_path / "x.npy", "--model", tmp_path / "out").stdout
+    assert f"not the model's component, which has variance {found['model_variance']:.6g}" in said
+    assert f"less: {', '.join(found['features'])}" in said
+    run("fit", tmp_path / "x.npy", "-k", 4, "-o", tmp_path / "best", "--no-report")
+    assert "not the model's" not in run("certify", tmp_path / "x.npy", "--model", tmp_path / "best").stdout
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+PEOPLE = {"fid": ["1", "2", "3"], "iid": ["1", "1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "samples", "labels"),
+    [
+        ("1 1 CEU\n2 1 YRI\n3 2 CHB\n", PEOPLE, ["CEU", "YRI", "CHB"]),
+        ("3 2 CHB\n2 1 YRI\n9 9 JPT\n", PEOPLE, ["", "YRI", "CHB"]),
+        ("a,x,red\nb,y,blue\nc,a,green\n", {}, ["red", "blue", "green"]),  # a stands in two columns
+        ("c blue\na red\n", {}, ["red", "", "blue"]),
+        ("one\ntwo\nthree\n", {}, ["one", "two", "three"]),
+        ("class 0\nnormal tissue\nx,y\n", {}, ["class 0", "normal tissue", "x,y"]),
+    ],
+    ids=["FID IID", "some of them", "a word in two columns", "names", "one a line", "several words a line"],
+)
+def test_labels_are_those_of_the_samples(tmp_path, content, samples, labels):
+    (tmp_path / "labels.txt").write_text(content)
+    names = samples.get("iid", ["a", "b", "c"])
+    name, known = labels_of(str(tmp_path / "labels.txt"), names, samples)
+    assert name == "labels"
+    assert known["labels"] == labels
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 CEU\n2 YRI\n", "which several have; give FID, IID"),
+        ("1 1 CEU\n1 1 YRI\n", "two labels for 1 1: CEU and YRI"),
+    ],
+)
+def test_labels_that_could_be_of_several_are_refused(tmp_path, content, message):
+    (tmp_path / "labels.txt").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        labels_of(str(tmp_path / "labels.txt"), PEOPLE["iid"], PEOPLE)
+
+
+def test_whether_the_first_line_has_names_can_be_said(tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 4)).round(3)
+    rows = [[2001, 2002, 2003, 2004], *X.tolist()]
+    (tmp_path / "x.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    common = ("fit", tmp_path / "x.csv", "-k", 2, "--no-report", "-o")
+    assert document(*common, tmp_path / "a")["n_samples"] == 31
+    assert document(*common, tmp_path / "b", "--no-header")["n_samples"] == 31
+    found = document(*common, tmp_path / "c", "--header")
+    assert found["n_samples"] == 30
+    assert found["components"][0]["features"][0]["name"].startswith("200")
 
 
 # --- transform and report ---------------------------------------------------------------------------------------------

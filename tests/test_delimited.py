@@ -61,6 +61,14 @@ def test_names_are_found_where_programs_put_them(table, content, features, sampl
     assert found.samples["sample"].tolist() == samples
 
 
+def test_a_line_that_counts_the_columns_is_a_line_of_names(table):
+    counted = "0,1,2\n4,5,7\n1,2,4\n"  # pandas without an index
+    assert table(counted).feature_names.tolist() == ["0", "1", "2"]
+    assert table(counted).shape == (2, 3)
+    assert table(counted, header=False).shape == (3, 3)
+    assert table("0,1\n4,5\n1,2\n").shape == (3, 2)  # two numbers say nothing
+
+
 def test_a_line_of_numbers_is_a_line_of_names_only_if_told(table):
     years = "2001,2002\n1,2\n3,5\n"
     assert table(years).shape == (3, 2)

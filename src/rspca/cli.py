@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -73,7 +74,12 @@ def _end(message: str, status: int) -> None:
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the source."""
-    typer.echo(f"rspca: warning: {_one_line(str(message))}", err=True)
+    typer.echo(f"rspca: warning: {_as_options(_one_line(str(message)))}", err=True)
+
+
+def _as_options(text: str) -> str:
+    """Return what functions say of labels=['a', 'b'] as it is said here: --labels a,b."""
+    return re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
 
 
 def _one_line(text: str) -> str:

@@ -122,6 +122,33 @@ def scores_by_name(table: Table, names: Array, weights: Array, mean: Array) -> A
     return scores_about(table.operator, spread, means)
 
 
+def in_order_of(
+    table: Table, components: Array, names: Array | None, features: Mapping[str, Array] | None = None
+) -> Array:
+    """Return components of named features with their entries in the order of a table, which must have the same ones."""
+    if names is None or not table.has_feature_names:
+        if table.shape[1] != components.shape[1]:
+            have = f"{table.shape[1]} features, the model {components.shape[1]}"
+            raise ValueError(f"The table has {have}; give the data that the model was fitted to.")
+        return components
+    mine, theirs = [str(name) for name in names], [str(name) for name in table.feature_names]
+    where = {name: j for j, name in enumerate(mine)}
+    others = sorted(set(mine) ^ set(theirs))
+    if others:
+        raise ValueError(
+            f"The table has not the features of the model: {len(others)} are in one of the two, such as {others[0]}. "
+            "Give the data that the model was fitted to."
+        )
+    order = np.array([where[name] for name in theirs], dtype=np.intp)
+    if features is not None and are_snps(features) and are_snps(table.features):
+        swapped = np.flatnonzero(features["allele_1"][order] != table.features["allele_1"])
+        if len(swapped):
+            raise ValueError(
+                f"The table counts another allele of {theirs[swapped[0]]} than the model; give its own data."
+            )
+    return components[:, order]
+
+
 def scores_about(op: OperatorMixin, weights: Array, mean: Array) -> Array:
     """Return the scores (X - 1 mean') weights' of data whose features are those of the model, in order."""
     scores = op.matmat(weights.T) - weights @ mean

@@ -82,13 +82,39 @@ def certify(
     check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
-    check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
     before = [] if after is None else [_as_component(row, given.shape[1]) for row in np.atleast_2d(after)]
-    op = deflated(prepare(given, center=center, scale=scale), before, DEFLATIONS[deflation])
+    op = _left_by(before, given, deflation, center, scale)
     return certify_operator(
         op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step,
         assumptions=assumed(given, center, scale) + given_earlier(len(before)), center=center, scale=scale,
     )  # fmt: skip
+
+
+def variance_given(
+    X: Any,
+    loadings: Any,
+    *,
+    after: Any = None,
+    deflation: str = "schur",
+    center: bool = True,
+    scale: bool | str = False,
+) -> float:
+    """Return v'X'Xv of the loadings, scaled to unit length, in what earlier components leave: what `certify` bounds."""
+    given = as_operator(X)
+    vector = check_vector("loadings", loadings, given.shape[1])
+    before = [] if after is None else [_as_component(row, given.shape[1]) for row in np.atleast_2d(after)]
+    support = np.flatnonzero(vector)
+    op = _left_by(before, given, deflation, center, scale)
+    scores = op.scores(support, vector[support] / np.linalg.norm(vector))
+    return float(scores @ scores)
+
+
+def _left_by(
+    before: list[Component], given: OperatorMixin, deflation: str, center: bool, scale: bool | str
+) -> OperatorMixin:
+    """Return the data, prepared, as earlier components leave them."""
+    check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
+    return deflated(prepare(given, center=center, scale=scale), before, DEFLATIONS[deflation])
 
 
 def certify_operator(

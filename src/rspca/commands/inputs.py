@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import itertools
 import logging
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,9 @@ class Reading:
     ] = None
     transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
     delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
+    ] = None
     encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
     pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
     stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
@@ -63,9 +67,8 @@ class Reading:
 
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
-        options = {
-            name: one for name, one in vars(self).items() if not (one is None or one is False or name == "scheduler")
-        }
+        left_out = {"scheduler"} | ({"transpose"} if not self.transpose else set())
+        options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
         if self.labels is not None:
@@ -146,6 +149,16 @@ def loaded(model: Path) -> tuple[SparsePCA, Path]:
     return load(file), file
 
 
+def component_options(fitted: SparsePCA, component: int, table: Table) -> dict[str, Any]:
+    """Return loadings of a component, counted from 1, and those before it, in the order of the table's features."""
+    from rspca.studies import in_order_of
+
+    known = (getattr(fitted, name, None) for name in ("feature_names_in_", "features_"))
+    components = in_order_of(table, fitted.components_, *known)
+    before = {"after": components[: component - 1]} if component > 1 else {}
+    return {"loadings": components[component - 1]} | before
+
+
 def groups_of(text: str | None, table: Table) -> Any:
     """Return groups of features: a window in base pairs, a column of the features, or a file of labels."""
     if text is None or text in table.features:
@@ -170,28 +183,59 @@ def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, d
     if not path.is_file():
         columns = f"one of {', '.join(known)}, or " if known else ""
         raise ValueError(f"--label {text} is not known; give {columns}a file of labels.")
-    known[path.stem] = _labels(path, [str(name) for name in names])
+    known[path.stem] = _labels(path, [str(name) for name in names], known)
     return path.stem, known
 
 
-def _labels(path: Path, names: list[str]) -> list[str]:
-    """Return a label for each sample: one a line in their order, or the last word of the line that names it."""
+def _labels(path: Path, names: list[str], samples: Mapping[str, Any]) -> list[str]:
+    """Return a label for each sample: the last word of the line that names it, or one a line in their order."""
+    lines = _lines(path)
     try:
-        rows = [_words(line) for line in _lines(path)]
+        rows = [_words(line) for line in lines]
     except csv.Error as error:
         raise ValueError(
             f"{path} cannot be split into cells: {error}. Look for a quote or a line end inside."
         ) from error
-    if all(len(row) == 1 for row in rows):
-        if len(rows) != len(names):
-            raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")
-        return [row[0] for row in rows]
-    wanted, found = set(names), dict[str, str]()
-    for row in rows:
-        found |= {word: row[-1] for word in row[:-1] if word in wanted}
-    if not found:
+    several = any(len(row) > 1 for row in rows)
+    found = _by_name(path, rows, names, samples) if several else None
+    if found is not None:
+        return found
+    if len(lines) == len(names):
+        return lines
+    if several:
         raise ValueError(f"{path} names none of the samples (the first is {names[0]}); its last column is the label.")
-    return [found.get(name, "") for name in names]
+    raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")
+
+
+def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mapping[str, Any]) -> list[str] | None:
+    """Return the labels of lines that name a sample: by FID and IID, or in the column that names most; None if none."""
+    if "fid" in samples and "iid" in samples:
+        people = list(zip(map(str, samples["fid"]), map(str, samples["iid"]), strict=True))
+        pairs = [((row[0], row[1]), row[-1]) for row in rows if len(row) > 2]
+        if not {pair for pair, _ in pairs}.isdisjoint(people):
+            return _told(path, pairs, people)
+    wanted = set(names)
+    columns = [[(row[j], row[-1]) for row in rows if len(row) > j + 1] for j in range(max(map(len, rows)) - 1)]
+    column = max(columns, key=lambda one: sum(name in wanted for name, _ in one))
+    if wanted.isdisjoint(name for name, _ in column):
+        return None
+    if len(wanted) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(
+            f"{path} names samples by {twice!r}, which several have; give FID, IID and label on each line."
+        )
+    return _told(path, column, names)
+
+
+def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
+    """Return what is told of each sample, nothing where nothing is; raise if a sample is told two things."""
+    labels = dict[Any, str]()
+    wanted = set(samples)
+    for sample, label in told:
+        if sample in wanted and labels.setdefault(sample, label) != label:
+            name = sample if isinstance(sample, str) else " ".join(sample)
+            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Leave one.")
+    return [labels.get(sample, "") for sample in samples]
 
 
 def _kind(path: Path) -> str:

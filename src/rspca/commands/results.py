@@ -65,6 +65,15 @@ def certificate_document(certificate: Any, table: Table) -> dict[str, Any]:
     return certificate.as_json() | {"gap": certificate.gap, "features": names}
 
 
+def beside_the_model(certificate: Any, own: float | None, table: Table) -> Iterator[str]:
+    """Yield a line on the component of the model, if what is certified is better."""
+    if own is not None and own < (1.0 - certificate.tol) * certificate.lower:
+        less = 100.0 * (1.0 - own / certificate.lower)
+        names = ", ".join(str(table.feature_names[i]) for i in certificate.support[:SHOWN_WORDS])
+        more = ", ..." if len(certificate.support) > SHOWN_WORDS else ""
+        yield f"not the model's component, which has variance {own:.6g}, {less:.2g} % less: {names}{more}"
+
+
 def path_document(points: Any, table: Table) -> dict[str, Any]:
     """Return a path with names, and the k that it suggests."""
     rows = [

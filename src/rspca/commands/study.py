@@ -137,13 +137,15 @@ def certify(
     rspca certify expression.csv -k 10 --seconds 60
     rspca certify expression.csv --model out/model.npz --component 2
 
-    Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit.
+    Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit,
+    and features are found by name; better features than those of the model are certified instead, and it says so.
     """
     from rspca.certificates.certify import certify as prove
-    from rspca.commands.inputs import loaded, opened
+    from rspca.certificates.certify import variance_given
+    from rspca.commands.inputs import component_options, loaded, opened
     from rspca.commands.outputs import check_file
     from rspca.commands.progress import shown
-    from rspca.commands.results import certificate_document
+    from rspca.commands.results import beside_the_model, certificate_document
 
     options = preparing.options() | {"seconds": seconds, "random_state": seed}
     check_file(out)
@@ -154,16 +156,21 @@ def certify(
         if component > fitted.n_components_:
             raise ValueError(f"--component {component}: {file} has {fitted.n_components_} component(s).")
         options |= {"center": fitted.center, "scale": fitted.scale, "deflation": fitted.deflation}
-        options |= {"loadings": fitted.components_[component - 1]}
-        options |= {"after": fitted.components_[: component - 1]} if component > 1 else {}
         k = k or len(fitted.supports_[component - 1])
     if k is None:
         raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
+    own = None
     with shown(talking, 1) as tell, opened(data, reading, tell) as table:
+        if model is not None:
+            options |= component_options(fitted, component, table)
         found = prove(table, k, on_step=tell, **options)
+        if model is not None:
+            left_out = {"seconds", "random_state"}
+            own = variance_given(table, **{name: one for name, one in options.items() if name not in left_out})
     if out is not None:
         found.save(out)
-    talking.answer(certificate_document(found, table), str(found))
+    document = certificate_document(found, table) | ({} if own is None else {"model_variance": own})
+    talking.answer(document, "\n".join([str(found), *beside_the_model(found, own, table)]))
     if found.stopped_by == "interrupt":
         _end_early("the proof ended early, and what it had is above.")
 

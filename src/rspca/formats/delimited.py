@@ -63,7 +63,8 @@ def read_delimited(
     delimiter : str
         Tab, comma, semicolon, bar, or " " for white space; None: found out.
     header : bool
-        Whether the first line has the names of the columns; None: if it has text where the next line has a number.
+        Whether the first line has the names of the columns; None: if it has text where the next line has a number, or
+        counts 0, 1, 2, ..., as pandas names columns.
     encoding : str
         Encoding of the text.
     """
@@ -194,7 +195,8 @@ def _has_names(rows: list[Row]) -> bool:
         return not any(map(is_number, head))
     body = rows[1].cells
     short = len(head) == len(body) - 1 and not all(map(is_number, head))  # R leaves out the head of the row names
-    if short or head[0].strip().lower() in ROW_NAMES:
+    numbered = len(head) > 2 and [cell.strip() for cell in head] == [str(j) for j in range(len(head))]  # by pandas
+    if short or numbered or head[0].strip().lower() in ROW_NAMES:
         return True
     pairs = zip(head, body, strict=False)
     return any(_looks_numeric(b) and not _looks_numeric(a) and not _is_missing(a) for a, b in pairs)
