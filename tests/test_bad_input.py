@@ -583,3 +583,55 @@ def test_units_do_not_matter(factor):
     plain, other = decompose(X, n_components=2, k=3), decompose(X * factor, n_components=2, k=3)
     np.testing.assert_allclose(other.loadings, plain.loadings, atol=1e-7)
     np.testing.assert_allclose(other.explained_variance / factor**2, plain.explained_variance)
+
+
+# Arrays of other kinds
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda X: rspca.decompose(X, 1, k=3, random_state=0).components[0].variance,
+        lambda X: rspca.certify(X, 3).lower,
+        lambda X: rspca.path(X, [3])[0].variance,
+        lambda X: rspca.SparsePCA(1, k=3, random_state=0).fit(X).explained_variance_[0],
+        lambda X: rspca.SparsePCA(1, k=3, random_state=0).fit(np.asarray(X)).transform(X).std(),
+    ],
+    ids=["decompose", "certify", "path", "fit", "transform"],
+)
+def test_what_a_mask_hides_is_never_used(use):
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    assert use(np.ma.masked_array(X)) == use(X)
+    hidden = X.copy()
+    hidden[[0, 3], 2] = -999.0
+    with pytest.raises(ValueError, match=r"X hides 2 value\(s\) under a mask"):
+        use(np.ma.masked_equal(hidden, -999.0))
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_numpy_matrix_is_a_matrix():
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    found = rspca.decompose(np.matrix(X), 1, k=3, random_state=0).components[0]
+    assert found.variance == rspca.decompose(X, 1, k=3, random_state=0).components[0].variance
+
+
+def test_an_anndata_is_told_where_to_go():
+    anndata = pytest.importorskip("anndata")
+    with pytest.raises(TypeError, match=r"AnnData; give its matrix, adata.X, or use rspca.spca"):
+        rspca.SparsePCA(1, k=2).fit(anndata.AnnData(np.random.default_rng(0).standard_normal((8, 5))))
+
+
+def test_k_may_be_an_array_without_dimensions_and_any_number_too_large():
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    assert len(rspca.SparsePCA(1, k=np.array(3)).fit(X).supports_[0]) == 3
+    with pytest.warns(UserWarning, match="more than the 6 features"):
+        assert len(rspca.SparsePCA(1, k=2**70).fit(X).supports_[0]) == 6
+
+
+def test_names_may_be_a_column_with_an_index_of_its_own():
+    pd = pytest.importorskip("pandas")
+    model = rspca.SparsePCA(1, k=2, random_state=0).fit(np.random.default_rng(0).standard_normal((30, 6)))
+    names = pd.Series(list("abcdef"), index=range(10, 16))
+    assert [one.name for one in model.top_features(0, names=names)] == [
+        "abcdef"[one.name] for one in model.top_features(0)
+    ]

@@ -77,6 +77,20 @@ def test_words_and_genes_are_groups_too():
     assert len(set(genes[model.supports_[0]])) == 4
 
 
+@pytest.mark.parametrize("nothing", [None, np.nan, ""])
+def test_features_without_a_label_are_not_limited(nothing):
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    X[:, :12] *= 10.0
+    free = rspca.decompose(X, 1, k=8, random_state=0).components[0].support
+    labels = [nothing] * 12 + [1.0, 2.0] * 4
+    np.testing.assert_array_equal(rspca.decompose(X, 1, k=8, groups=labels, random_state=0).components[0].support, free)
+    limited = rspca.decompose(X, 1, k=14, groups=labels, random_state=0).components[0].support
+    assert limited.tolist() == [*range(12), *limited[12:]]
+    assert most_used(limited[12:], labels) == 1
+    mixed = rspca.decompose(X, 1, k=8, groups=[3, "3", *"abcdefghijklmnopqr"], random_state=0).components[0].support
+    assert not {0, 1} <= set(mixed.tolist())  # a name and a number that are written alike are one label
+
+
 @pytest.fixture
 def linked(tmp_path):
     pytest.importorskip("numba", reason="packed genotypes need numba: pip install 'rspca[genetics]'")

@@ -100,6 +100,33 @@ def test_k_of_any_kind_is_saved(tmp_path, k):
     np.testing.assert_array_equal(rspca.load(tmp_path / "model.npz").k, k)
 
 
+@pytest.mark.parametrize("kind", ["series", "categorical", "nullable", "polars", "with gaps", "range"])
+def test_groups_of_any_kind_are_saved(tmp_path, kind):
+    pd = pytest.importorskip("pandas")
+    labels = list("aabbccddeeffg")
+    groups = {
+        "series": lambda: pd.Series(labels, index=range(5, 18)),
+        "categorical": lambda: pd.Categorical(labels),
+        "nullable": lambda: pd.array([*range(12), None], dtype="Int64"),
+        "polars": lambda: pytest.importorskip("polars").Series(labels),
+        "with gaps": lambda: [*labels[:10], None, np.nan, "g"],
+        "range": lambda: range(13),
+    }[kind]()
+    model = fitted(groups=groups)
+    model.save(tmp_path / "model.npz")
+    again = rspca.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.set_params(groups=again.groups).fit(WINE).components_, model.components_)
+
+
+def test_what_an_earlier_fit_knew_is_forgotten(tmp_path):
+    model = fitted(certify=True)
+    model.set_params(method="tpower", n_components=1, k=3, certify=False).fit(WINE.iloc[:, :9])
+    assert not hasattr(model, "certificates_")
+    assert {one.inclusion_probability for one in model.top_features(0)} == {None}
+    model.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(rspca.load(tmp_path / "model.npz").components_, model.components_)
+
+
 def test_a_generator_is_not_saved(tmp_path):
     fitted(random_state=np.random.default_rng(0)).save(tmp_path / "model.npz")
     assert rspca.load(tmp_path / "model.npz").random_state is None

@@ -45,6 +45,13 @@ def spelled(value: object) -> str:
     return shown(" ".join(repr(value).split()), 80)
 
 
+def is_missing(value: object) -> bool:
+    """Tell whether a value stands for none: None, NaN, or what pandas has for them."""
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
 def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is one of the names in a table."""
     allowed = list(allowed)
@@ -106,6 +113,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str = "features") -> list[int]:
     """Return one k per component, each between 1 and the number of features (or samples)."""
     why = f" (X has {n} {what})"
+    k = k[()] if isinstance(k, np.ndarray) and k.ndim == 0 else k
     if isinstance(k, numbers.Integral):
         return [check_integer(name, k, 1, n, why)] * n_components
     if isinstance(k, str) or not isinstance(k, Iterable):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import numbers
 import os
 import warnings
 from collections.abc import Sequence
@@ -16,10 +17,10 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_integer, in_one_line, real_array
+from rspca.checks import check_integer, in_one_line, real_array, spelled
 from rspca.components import Component, OnComponent, OnStep
 from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
+from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays, without_mask
 from rspca.studies import Matched, are_snps, match_snps, matched_scores, scores_about, scores_by_name
 from rspca.tables import Table
 
@@ -72,6 +73,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     groups : array of labels, or int, default=None
         A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs. A
         component uses at most `max_per_group` features of one group: linked SNPs say the same and would fill it.
+        Features without a label (None, NaN, an empty text) are in no group.
     max_per_group : int, default=1
         Features of one group in one component, with `groups`.
     certify : bool, default=False
@@ -294,7 +296,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_integer("component", component, -count, count - 1, f" (the model has {count})")
         if n is not None:
             check_integer("n", n, 0)
-        names = getattr(self, "feature_names_in_", None) if names is None else names
+        names = getattr(self, "feature_names_in_", None) if names is None else np.asarray(names, dtype=object)
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"names has {len(names)} entries for {self.n_features_in_} features.")
         v, support = self.components_[component], self.supports_[component]
@@ -337,6 +339,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return op
         if reset:
             self._describe_features(None)
+        if all(hasattr(X, name) for name in ("X", "obs", "var")):
+            raise TypeError("X is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
+        X = without_mask(X)
         try:
             return validate_data(
                 self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
@@ -356,8 +361,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 warnings.warn(f"Component {number}: {note}", UserWarning, stacklevel=3)
 
     def _describe_features(self, X: Any) -> None:
-        """Keep what a table knows of its features, and forget what an earlier fit knew."""
-        for name in ("features_", "feature_names_in_", "linked_share_"):
+        """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
+        for name in ("features_", "feature_names_in_", "linked_share_", "certificates_", "inclusion_probability_"):
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
@@ -377,8 +382,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def _at_most(k: Any, n_features: int) -> Any:
     """Return k, with entries above the number of features lowered to it and a warning."""
-    kinds = np.asarray(k).dtype.kind
-    if kinds not in "iu" or np.size(k) == 0 or np.max(k) <= n_features:
+    each: list[Any] = np.asarray(k, dtype=object).reshape(-1).tolist() if np.ndim(k) < 2 else []
+    if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
         return k
-    warnings.warn(f"k={k} is more than the {n_features} features of X; using {n_features}.", UserWarning, stacklevel=3)
+    message = f"k={spelled(k)} is more than the {n_features} features of X; using {n_features}."
+    warnings.warn(message, UserWarning, stacklevel=3)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

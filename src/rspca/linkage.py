@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_integer
+from rspca.checks import check_integer, is_missing
 from rspca.choice import Groups
 from rspca.operators.protocol import OperatorMixin
 
@@ -34,11 +34,16 @@ def limits(groups: Any, max_per_group: Any, n: int, features: Mapping[str, Array
         labels = windows(check_integer("groups", groups, 1), features)
     else:
         labels = np.asarray(groups)
-        if labels.dtype == object:  # names mixed with None or NaN cannot be sorted
-            labels = labels.astype(str)
         if labels.shape != (n,):
             wanted = f"one label for each of the {n} features, or a width in base pairs"
             raise ValueError(f"groups has shape {labels.shape}; give {wanted}.")
+        alone = np.array([is_missing(one) or one == "" for one in labels.tolist()], dtype=bool)
+        if alone.any():  # a feature without a label is a group of its own: nothing limits it
+            numbers_of = np.arange(n)
+            numbers_of[~alone] = n + np.unique(labels[~alone].astype(str), return_inverse=True)[1].reshape(-1)
+            labels = numbers_of
+        elif labels.dtype == object:  # names mixed with numbers cannot be sorted
+            labels = labels.astype(str)
     return Groups(np.unique(labels, return_inverse=True)[1].reshape(n), most)
 
 

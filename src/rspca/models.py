@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
-from rspca.checks import check_integer, reason, shown
+from rspca.checks import check_integer, is_missing, reason, shown, spelled
 from rspca.estimator import SparsePCA
 from rspca.formats.archives import checked_sparse, npz_arrays
 
@@ -147,9 +148,13 @@ def _plain(value: Any) -> Any:
         return None
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray | list | tuple):
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Iterable):  # lists, arrays, ranges, columns of frames
         return [_plain(one) for one in value]
-    return value
+    if is_missing(value):
+        return None
+    raise TypeError(f"{spelled(value)} cannot be saved; set it to what text, numbers and lists can say.")
 
 
 def _write(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> None:

@@ -227,7 +227,7 @@ def _groups(var: Any, groups: Any, genes: Any) -> Any:
             raise ValueError(
                 f"groups={groups!r} is no column of var; its columns are {', '.join(map(str, var)) or 'none'}."
             )
-        groups = np.asarray(var[groups].astype(str))
+        groups = np.asarray(var[groups], dtype=object)
     if genes is None or groups is None or np.shape(groups) != (len(var),):
         return groups
     return np.asarray(groups)[genes]
