@@ -231,12 +231,17 @@ VECTORS = {
     "explained_variance.V": lambda value: rspca.explained_variance(X, value),
     "relax.start": lambda value: rspca.relax(X, 2, start=value),
     "certify.loadings": lambda value: rspca.certify(X, N, loadings=value),
-    "certify.after": lambda value: rspca.certify(X, 2, after=value),
 }
+AFTER = {"certify.after": lambda value: rspca.certify(X, 2, after=value)}
 
 
 @table(NO_VECTOR, VECTORS)
 def test_a_vector_that_is_none_is_refused_by_its_name(call, argument, value):
+    assert argument in complaint(call, value)
+
+
+@table({name: value for name, value in NO_VECTOR.items() if name != "empty"}, AFTER)
+def test_a_vector_before_it_is_refused_too_but_there_may_be_none(call, argument, value):
     assert argument in complaint(call, value)
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import rspca
 from rspca.operators import blocks
@@ -279,3 +280,52 @@ def test_columns_that_are_kept_keep_their_names_when_the_caller_changes_its_arra
     np.testing.assert_array_equal(op.columns(support), X[:, [3, 5, 8]])
     support[1] = 7
     np.testing.assert_array_equal(op.columns(np.array([7])), X[:, [7]])
+
+
+def test_what_was_written_to_a_private_mapping_counts(tmp_path):
+    X = np.random.default_rng(0).standard_normal((600, 30)) + 3.0
+    np.save(tmp_path / "x.npy", X)
+    private = np.load(tmp_path / "x.npy", mmap_mode="c")
+    private[:, 0] *= 100.0
+    np.testing.assert_allclose(
+        rspca.as_operator(private, max_memory="1MB").column_sums(), np.asarray(private).sum(axis=0)
+    )
+
+
+def test_a_file_that_takes_the_place_of_another_does_not_change_what_was_opened(tmp_path):
+    X = np.random.default_rng(0).standard_normal((600, 30))
+    np.save(tmp_path / "x.npy", X)
+    op = rspca.as_operator(np.load(tmp_path / "x.npy", mmap_mode="r"), max_memory="1MB")
+    np.testing.assert_allclose(op.matmat(np.eye(30)), X)
+    np.save(tmp_path / "y.npy", -X)
+    (tmp_path / "y.npy").replace(tmp_path / "x.npy")
+    np.testing.assert_allclose(op.matmat(np.eye(30)), X)
+    (tmp_path / "x.npy").unlink()
+    np.testing.assert_allclose(op.matmat(np.eye(30)), X)
+
+
+def test_hidden_values_are_refused_where_rows_are_streamed():
+    X = np.ma.masked_greater(np.random.default_rng(0).standard_normal((600, 30)), 2.0)
+    with pytest.raises(ValueError, match="under a mask"):
+        rspca.as_operator(X, max_memory="1MB")
+    dask = pytest.importorskip("dask.array", reason="Dask arrays need Dask")
+    with pytest.raises(ValueError, match="under a mask"):
+        rspca.SparsePCA(1, k=2).fit(dask.from_array(X, chunks=(100, 30)))
+
+
+@pytest.mark.parametrize("form", ["coo", "dia", "bsr", "lil", "csc"])
+def test_sparse_matrices_of_every_kind_are_streamed(form):
+    X = sp.random_array((600, 30), density=0.1, rng=np.random.default_rng(0)).asformat(form)
+    V = np.random.default_rng(1).standard_normal((30, 2))
+    np.testing.assert_allclose(rspca.as_operator(X, max_memory="1MB").matmat(V), X.toarray() @ V, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["coo", "csc", "csr"])
+def test_dask_arrays_of_sparse_blocks_of_every_kind(form):
+    dask = pytest.importorskip("dask.array", reason="Dask arrays need Dask")
+    X = sp.random_array((600, 30), density=0.1, rng=np.random.default_rng(0))
+    blocks_of = dask.from_array(X.toarray(), chunks=(100, 30)).map_blocks(
+        lambda block: sp.csr_matrix(block).asformat(form)
+    )
+    V = np.random.default_rng(1).standard_normal((30, 2))
+    np.testing.assert_allclose(rspca.as_operator(blocks_of).matmat(V), X.toarray() @ V, atol=1e-12)

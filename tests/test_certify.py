@@ -405,3 +405,89 @@ def test_the_variance_of_single_precision_data_far_from_zero_is_about_the_exact_
         X = (np.random.default_rng(seed).standard_normal((14, 3)) + 2e4).astype(np.float32)
         found = rspca.decompose(X, 1, k=2, random_state=0).components[0]
         assert found.variance <= rspca.certify(X, 2).upper * (1.0 + 1e-12)
+
+
+# --- components before it ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deflation", ["schur", "projection", "orthogonal"])
+@pytest.mark.parametrize("again", [[1.0], [2.0], [-1.0, 1.0]])
+def test_vectors_that_say_the_same_twice_change_nothing(deflation, again):
+    X = np.random.default_rng(1).standard_normal((9, 5)) + 50.0
+    v = np.array([1.0, 2.0, 0.0, 0.0, 0.0])
+    once = rspca.certify(X, 2, after=v, deflation=deflation)
+    twice = rspca.certify(X, 2, after=[v, *(factor * v for factor in again)], deflation=deflation)
+    assert (twice.lower, twice.upper) == (pytest.approx(once.lower, rel=1e-9), pytest.approx(once.upper, rel=1e-9))
+
+
+@pytest.mark.parametrize("length", [1e-200, 1e200])
+def test_the_length_of_a_vector_before_it_does_not_matter(length):
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    v = np.eye(8)[0] + np.eye(8)[3]
+    assert rspca.certify(X, 2, after=length * v).lower == pytest.approx(rspca.certify(X, 2, after=v).lower, rel=1e-12)
+
+
+def test_no_vector_before_it_is_none():
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    assert rspca.certify(X, 2, after=[]).assumptions == rspca.certify(X, 2).assumptions
+
+
+@pytest.mark.parametrize("deflation", ["schur", "projection"])
+def test_certificates_of_later_components_are_verified_given_the_earlier_ones(deflation):
+    X = np.random.default_rng(0).standard_normal((30, 8)) * np.arange(1, 9)
+    model = rspca.SparsePCA(3, k=3, certify=True, deflation=deflation, random_state=0).fit(X)
+    for number, one in enumerate(model.certificates_):
+        assert one.verify(X, after=model.components_[:number], deflation=deflation)
+    with pytest.raises(ValueError, match="after holds 0 component"):
+        model.certificates_[1].verify(X)
+    with pytest.raises(ValueError, match="after holds 1 component"):
+        model.certificates_[0].verify(X, after=model.components_[:1])
+
+
+# --- columns that strain the precision --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("m", "offset"), [(100, 0.0), (2000, 1000.0), (5000, 1e5)])
+@pytest.mark.parametrize("k", [1, 4])
+def test_no_bound_of_scaled_single_precision_data_is_below_the_optimum(m, offset, k):
+    X = (np.random.default_rng(m).standard_normal((m, 4)) + offset).astype(np.float32)
+    Y = X.astype(float) - X.astype(float).mean(axis=0)
+    Y /= Y.std(axis=0)
+    best = m if k == 1 else float(np.linalg.eigvalsh(Y.T @ Y)[-1])
+    assert rspca.certify(X, k, scale=True).upper >= best * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("constant", [1.7123456789e12, 1.7123456789123e18, 1e100])
+def test_a_constant_column_changes_nothing_however_large(scale, constant):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((37, 6)) + rng.standard_normal((37, 1))
+    Y = np.column_stack([X, np.full(37, constant)])
+    one, two = rspca.certify(X, 3, scale=scale), rspca.certify(Y, 3, scale=scale)
+    assert (two.status, two.lower) == ("optimal", pytest.approx(one.lower, rel=1e-9))
+    for method in rspca.METHODS:
+        a, b = (rspca.decompose(M, 1, k=3, method=method, scale=scale, random_state=0).components[0] for M in (X, Y))
+        assert b.variance == pytest.approx(a.variance, rel=1e-7), method
+        assert method == "pca" or b.support.tolist() == a.support.tolist(), method
+    relaxed = [rspca.decompose(M, 1, k=3, scale=scale, random_state=0).components[0].relaxed_variance for M in (X, Y)]
+    assert relaxed[1] == pytest.approx(relaxed[0], rel=1e-6)
+    assert rspca.path(Y, [3], scale=scale)[0].share == pytest.approx(rspca.path(X, [3], scale=scale)[0].share, rel=1e-7)
+    scores = [rspca.SparsePCA(1, k=3, scale=scale, random_state=0).fit(M).score(M) for M in (X, Y)]
+    assert scores[1] == pytest.approx(scores[0], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "short", "enough"), [(float, (-155, -160, -165), -140), (np.float32, (-37, -40), -30)]
+)
+def test_columns_too_short_to_be_scaled_are_refused(dtype, short, enough):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 5)) + 2.0 * rng.standard_normal((30, 1))
+    expected = rspca.certify(X, 5, scale=True).lower
+    Y = X.copy()
+    Y[:, 0] *= 10.0**enough
+    assert rspca.certify(Y.astype(dtype), 5, scale=True).lower == pytest.approx(expected, rel=1e-5)
+    for exponent in short:
+        Y = X.copy()
+        Y[:, 0] *= 10.0**exponent
+        with pytest.raises(ValueError, match="Column 0 of X has a spread below"):
+            rspca.certify(Y.astype(dtype), 5, scale=True)

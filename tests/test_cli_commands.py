@@ -532,3 +532,51 @@ def test_names_do_nothing_to_the_terminal(tmp_path):
     assert "\\u001b]0;owned\\u0007" in result.stdout
     assert "b\\u202e" in result.stdout
     assert "\x1b" not in result.stdout
+
+
+def test_scores_go_into_a_pipe(fitted, table, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    run("transform", fitted, table, "-o", pipe)
+    assert os.read(reader, 20).startswith(b"sample,component1")
+    os.close(reader)
+
+
+def test_labels_with_semicolons_are_found_by_name(tmp_path):
+    (tmp_path / "groups.txt").write_text("s4;B b\ns3;A\ns2;B b\ns1;A\n")
+    assert labels_of(str(tmp_path / "groups.txt"), ["s1", "s2", "s3", "s4"], {})[1]["groups"] == [
+        "A",
+        "B b",
+        "A",
+        "B b",
+    ]
+    with pytest.warns(UserWarning, match="has no label for 1 of the 5 samples"):
+        labels_of(str(tmp_path / "groups.txt"), ["s1", "s2", "s3", "s4", "s5"], {})
+
+
+def test_options_for_reading_need_data_to_read(fitted):
+    result = CliRunner().invoke(app, ["report", str(fitted), "--layer", "zz", "--transpose"])
+    assert "--layer, --transpose tell how data are read" in str(result.exception) or "--transpose, --layer" in str(
+        result.exception
+    )
+
+
+def test_a_report_of_an_earlier_fit_is_named(table, tmp_path):
+    run("fit", table, "-k", 3, "-o", tmp_path / "out")
+    again = run("fit", table, "-k", 2, "-o", tmp_path / "out", "--no-report")
+    assert "report.html is not of this fit" in again.stderr
+
+
+def test_a_label_that_is_called_like_scores_is_told_apart(tmp_path):
+    write_csv(tmp_path / "a.csv", ["component1", "x", "y"], [["a", 1, 2], ["b", 4, 1], ["c", 0, 9]])
+    run("fit", tmp_path / "a.csv", "-k", 1, "--labels", "component1", "-o", tmp_path / "out", "--no-report")
+    head = (tmp_path / "out" / "scores.csv").read_text().splitlines()[0].split(",")
+    assert len(set(head)) == len(head)
+
+
+def test_advice_is_given_in_the_words_of_the_command_line(tmp_path):
+    (tmp_path / "a.csv").write_bytes("n,x\n\xe9,1\n".encode("latin-1"))
+    done = call("fit", tmp_path / "a.csv", "-k", "1", "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert "--encoding latin-1" in done.stderr

@@ -184,3 +184,16 @@ def test_a_dask_array_that_is_no_matrix_of_numbers_is_refused():
         rspca.as_operator(array.from_array(np.ones(5)))
     with pytest.raises(TypeError, match="real numbers"):
         rspca.as_operator(array.from_array(np.ones((2, 2), dtype=complex)))
+
+
+def test_scores_of_another_study_are_those_of_one_machine(client, tmp_path):
+    pytest.importorskip("numba", reason="packed genotypes need numba")
+    rng = np.random.default_rng(0)
+    for name, frequency, missing in (("a", 0.4, 0.0), ("b", 0.1, 0.3)):
+        X = rng.binomial(2, frequency, (50, 400)).astype(float)
+        X[rng.random(X.shape) < missing] = np.nan
+        rspca.formats.write_plink(tmp_path / f"{name}.bed", X)
+    model = rspca.SparsePCA(2, k=5, scale="patterson", random_state=0).fit(rspca.read(tmp_path / "a.bed"))
+    here, there = rspca.read(tmp_path / "b.bed"), rspca.read(tmp_path / "b.bed", client=client)
+    np.testing.assert_allclose(model.transform(there), model.transform(here), atol=1e-12)
+    assert model.score(there) == pytest.approx(model.score(here), rel=1e-12)

@@ -176,3 +176,8 @@ def test_the_bound_can_be_left_out():
     assert all(row.of_bound is None for row in rows)
     with pytest.raises(ValueError, match="certify_seconds=0"):
         compare(X, K, certify_seconds=0)
+
+
+def test_k_may_be_a_list_of_one():
+    one, two = (rspca.compare(X, k, methods=["rspca"], certify_seconds=None) for k in (K, [K]))
+    assert [row.variance for row in one] == [row.variance for row in two]

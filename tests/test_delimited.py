@@ -252,3 +252,28 @@ def test_any_text_is_read_or_refused_in_one_line(tmp_path_factory, content):
         assert len(found.feature_names) == found.shape[1] > 0
         assert len(found.sample_names) == found.shape[0] > 0
         assert np.isfinite(as_array(found)).all()
+
+
+def test_labels_keep_what_their_text_says(tmp_path):
+    rows = ["12345678901234567,01234,5.10,1,1", "12345678901234568,02345,0.5,2,4", "12345678901234569,00007,-1e3,3,7"]
+    (tmp_path / "a.csv").write_text("patient,zip,dose,arm,x\n" + "\n".join(rows) + "\n")
+    table = rspca.read(tmp_path / "a.csv", labels=["patient", "zip", "dose", "arm"])
+    assert table.samples["patient"].tolist() == [row.split(",")[0] for row in rows]
+    assert table.samples["zip"].tolist() == ["01234", "02345", "00007"]
+    assert table.samples["dose"].tolist() == [5.1, 0.5, -1000.0]
+    assert table.samples["arm"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize("cell", ["<0.1", "0x10", "n.d."])
+def test_a_first_column_of_numbers_with_one_that_is_none_is_refused(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"lead,zinc,iron\n{cell},2,3\n4,1,7\n7,9,8\n")
+    with pytest.raises(ValueError, match=r"line 2, column lead: .* is not a number.*names the rows, call it id"):
+        rspca.read(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text(f"id,zinc,iron\n{cell},2,3\n4,1,7\n7,9,8\n")
+    assert rspca.read(tmp_path / "a.csv").sample_names.tolist() == [cell, "4", "7"]
+
+
+def test_an_encoding_that_is_none_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text(IRIS)
+    with pytest.raises(ValueError, match="encoding='nope' is not known"):
+        rspca.read(tmp_path / "a.csv", encoding="nope")

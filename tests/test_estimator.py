@@ -426,3 +426,60 @@ def test_a_fit_that_runs_out_of_iterations_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rspca.SparsePCA(1, k=5, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_scaling_without_centering_divides_by_the_standard_deviation(container):
+    X = WINE.to_numpy() + 5.0
+    model = SparsePCA(1, k=3, center=False, scale=True, random_state=0).fit(container(X))
+    expected = StandardScaler(with_mean=False).fit(X)
+    np.testing.assert_allclose(model.scale_, expected.scale_, rtol=1e-9)
+    same = SparsePCA(1, k=3, center=False, random_state=0).fit(expected.transform(X))
+    np.testing.assert_allclose(model.components_, same.components_, atol=1e-7)
+
+
+def test_a_constant_column_that_is_not_centered_is_not_scaled():
+    X = np.column_stack([WINE.to_numpy()[:, :3], np.full(len(WINE), 7.0)])
+    assert SparsePCA(1, k=2, center=False, scale=True, random_state=0).fit(X).scale_[3] == 1.0
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    model = SparsePCA(1, k=3, random_state=0).fit(WINE)
+    expected = model.transform(WINE)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(WINE[WINE.columns[::-1]].assign(proline=np.nan))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((9, 5), np.nan))
+    np.testing.assert_array_equal(model.transform(WINE), expected)
+    fresh = SparsePCA(1, k=3)
+    with pytest.raises(ValueError, match="NaN"):
+        fresh.fit(np.full((9, 5), np.nan))
+    assert not hasattr(fresh, "n_features_in_")
+
+
+def test_features_without_names_are_no_names(tmp_path):
+    np.save(tmp_path / "x.npy", WINE.to_numpy())
+    model = SparsePCA(1, k=3, random_state=0).fit(rspca.read(tmp_path / "x.npy"))
+    assert not hasattr(model, "feature_names_in_")
+    WINE.to_csv(tmp_path / "x.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*feature names, but")
+        expected = model.transform(WINE.to_numpy())
+    for other in (rspca.read(tmp_path / "x.csv"), WINE.to_numpy()):
+        np.testing.assert_allclose(model.transform(other), expected)
+
+
+def test_scores_of_a_model_of_a_gram_matrix_are_not_centered_and_it_says_so():
+    model = SparsePCA(1, k=3, random_state=0).fit(rspca.GramOperator(np.cov(WINE.T)))
+    for use in (model.transform, model.score):
+        with pytest.warns(UserWarning, match="fitted to a Gram matrix"):
+            use(WINE.to_numpy())
+
+
+@pytest.mark.parametrize("function", [rspca.as_operator, rspca.decompose, rspca.certify])
+def test_functions_say_what_to_give_of_an_anndata(function):
+    class AnnData:
+        X, obs, var, shape = np.eye(3), {}, {}, (3, 3)
+
+    with pytest.raises(TypeError, match="X is an AnnData; give its matrix"):
+        function(AnnData(), **({} if function is rspca.as_operator else {"k": 2}))

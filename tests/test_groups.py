@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
+import rspca.linkage
 from rspca.choice import Choice, Groups
 from rspca.formats import write_plink
 
@@ -144,3 +145,9 @@ def test_of_preferred_features_in_one_group_the_larger_stays_whatever_the_unit_o
     x, values = np.array([0.3, 0.6, 0.0, 0.0]), size * np.array([9.0, 1.0, 2.0, 3.0])
     assert choice.completed(np.array([0, 1]), x, values, 2).tolist() == [1, 3]
     assert choice.completed(np.array([0, 1]), x, values, 1).tolist() == [1]
+
+
+def test_windows_are_those_of_one_chromosome_also_before_its_first_base():
+    features = {"chromosome": np.array(["1", "1", "2"]), "position": np.array([990_000, 5_000, -5])}
+    labels = rspca.linkage.windows(10_000, features)
+    assert len(set(labels.tolist())) == 3

@@ -6,6 +6,7 @@ import decimal
 import gzip
 import io
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -126,7 +127,7 @@ def test_features_may_be_in_rows(tmp_path, kind):
     if kind == "npy":
         np.save(path, X)
     elif kind == "npz":
-        np.savez(path, X=X, features=np.array([f"s{i}" for i in range(4)]))
+        np.savez(path, X=X, features=np.array([f"f{i}" for i in range(6)]), sample_names=np.array(list("abcd")))
     elif kind == "sparse":
         sp.save_npz(path, sp.csr_array(X))
     else:
@@ -135,7 +136,8 @@ def test_features_may_be_in_rows(tmp_path, kind):
     np.testing.assert_allclose(as_array(table), X.T)
     assert sp.issparse(table.operator.X) == (kind in ("sparse", "mtx"))
     if kind == "npz":
-        assert table.sample_names[1] == "s1"
+        assert table.feature_names[1] == "f1"
+        assert table.sample_names[1] == "b"
 
 
 def test_names_reach_the_results(tmp_path):
@@ -412,3 +414,32 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, suffix
     (tmp_path / f"t{suffix}").write_bytes(b"x")
     with pytest.raises(ImportError, match=rf"pip install 'rspca\[{extra}\]'"):
         rspca.read(tmp_path / f"t{suffix}")
+
+
+def test_names_in_an_archive_are_those_of_features_whichever_way_round_it_is(tmp_path):
+    square = X[:4]
+    names = {"feature_names": np.array(list("abcd"), dtype="S"), "sample_names": np.array(list("wxyz"))}
+    np.savez(tmp_path / "a.npz", X=square.T, **names)
+    table = rspca.read(tmp_path / "a.npz", transpose=True)
+    np.testing.assert_array_equal(as_array(table), square)
+    assert (table.feature_names.tolist(), table.sample_names.tolist()) == (list("abcd"), list("wxyz"))
+
+
+def test_names_that_do_not_fit_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X, feature_names=np.array(["a", "b"]))
+    with pytest.raises(ValueError, match="feature_names has 2 entries for 4"):
+        rspca.read(tmp_path / "a.npz")
+
+
+def test_no_level_of_an_index_is_a_feature(tmp_path):
+    pd = pytest.importorskip("pandas", reason="frames need pandas")
+    pytest.importorskip("pyarrow", reason="parquet needs pyarrow")
+    index = pd.MultiIndex.from_arrays([list("aabbcc"), range(100, 700, 100)], names=["donor", "cell"])
+    pd.DataFrame(X, columns=list("wxyz"), index=index).to_parquet(tmp_path / "a.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = rspca.read(tmp_path / "a.parquet")
+    assert table.feature_names.tolist() == list("wxyz")
+    assert table.sample_names.tolist() == ["a/100", "a/200", "b/300", "b/400", "c/500", "c/600"]
+    assert table.samples["donor"].tolist() == list("aabbcc")
+    assert table.samples["cell"].tolist() == [100, 200, 300, 400, 500, 600]

@@ -744,3 +744,32 @@ def test_supports_differ_on_gene_expression(method, share):
     found = run(method, op, 1, 222)[0]
     assert len(found.support) == 222
     assert found.variance / leading_pairs(op, 1, tol=1e-9).values[0] == pytest.approx(share, abs=6e-5)
+
+
+@pytest.mark.parametrize("n", [3, 6, 12, 13])
+def test_columns_that_are_all_the_same_are_no_trouble(n):
+    X = np.repeat(np.arange(3.0)[:, None], n, axis=1)
+    for row in rspca.compare(X, n, certify_seconds=None):
+        assert row.variance == pytest.approx(2.0 * n, rel=1e-9), row.method
+    assert rspca.relax(X, n * (1.0 - 1e-16)).variance == pytest.approx(2.0 * n, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", sorted(rspca.METHODS))
+def test_every_method_refuses_settings_that_make_no_sense(method):
+    run = rspca.METHODS[method]
+    pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    assert len(run(pitprops, 1, 5)) == 1
+    for options in ({"deflation": "foo"}, {"normalization": "foo"}, {"max_iter": 0}, {"tol": -1.0}, {"tol": np.nan}):
+        (name,) = options
+        with pytest.raises(ValueError, match=name):
+            run(pitprops, 1, 5, **options)
+    with pytest.raises(ValueError, match="n_components"):
+        run(pitprops, 0, 5)
+    with pytest.raises(TypeError, match="tol"):
+        run(pitprops, 1, 5, tol="a")
+
+
+@pytest.mark.parametrize("option", [{"max_iter": 1}, {"tol": 0.5}])
+def test_iterations_of_rspca_are_not_those_of_another_method(option):
+    with pytest.raises(ValueError, match="belong"):
+        rspca.decompose(X, 1, k=3, method="tpower", **option)

@@ -369,3 +369,18 @@ def test_an_option_that_cannot_be_written_leaves_no_file(tmp_path):
 def test_a_folder_that_is_not_there_is_an_error_that_names_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):
         fitted().save(tmp_path / "absent" / "model.npz")
+
+
+def test_whatever_a_table_tells_of_its_features_is_saved(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    told = {
+        "marked": np.array([True, None, False, None], dtype=object),
+        "since": np.array(["2020-01-01"] * 4, dtype="datetime64[D]"),
+        "raw": np.array([b"a", b"b", b"c", b"d"]),
+    }
+    table = rspca.Table(rspca.as_operator(X), np.array(list("abcd")), np.arange(20).astype(str), told, {})
+    rspca.SparsePCA(1, k=2, random_state=0).fit(table).save(tmp_path / "m.npz")
+    again = rspca.load(tmp_path / "m.npz").features_
+    assert again["marked"].tolist() == ["True", "", "False", ""]
+    assert again["since"][0] == "2020-01-01"
+    assert again["raw"].tolist() == list("abcd")

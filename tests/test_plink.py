@@ -1,6 +1,7 @@
 """Packed genotypes: kernels against their NumPy twins and the plain reader, and the files that must be refused."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -235,3 +236,33 @@ def test_without_numba_the_message_names_the_extra():
     script = "import sys; sys.modules['numba'] = None\nfrom rspca.operators import kernels\n"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert "pip install 'rspca[genetics]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"variants": {"pos": [1, 2, 3]}}, "variants has pos; the columns that can be written are chromosome, snp"),
+        ({"variants": {"snp": ["a", "b c", "d"]}}, "variants['snp'] has 'b c'"),
+        ({"variants": {"allele_1": ["A", "", "C"]}}, "variants['allele_1'] has ''"),
+        ({"variants": {"position": [1.5, 2, 3]}}, "variants['position'] has '1.5', which is not a whole number"),
+        ({"variants": {"snp": ["a", "b"]}}, "variants['snp'] has shape (2,); 3 entries are needed"),
+        ({"people": {"iid": ["a", "b", "c", "d d"]}}, "people['iid'] has 'd d'"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(tmp_path, columns, told):
+    write_plink(tmp_path / "a.bed", np.eye(4, 3))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=re.escape(told)):
+        write_plink(tmp_path / "a.bed", np.zeros((4, 3)), **columns)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_columns_of_a_frame_and_of_a_table_are_written(tmp_path):
+    pd = pytest.importorskip("pandas", reason="frames need pandas")
+    write_plink(
+        tmp_path / "a.bed", np.eye(4, 3), variants=pd.DataFrame({"snp": list("xyz"), "position": [1.0, 2.0, 9.0]})
+    )
+    table = rspca.read(tmp_path / "a.bed")
+    assert table.features["position"].tolist() == [1, 2, 9]
+    write_plink(tmp_path / "b.bed", np.eye(4, 3), variants=table.features, people=table.samples)
+    assert rspca.read(tmp_path / "b.bed").feature_names.tolist() == list("xyz")

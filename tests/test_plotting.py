@@ -209,3 +209,18 @@ def test_matplotlib_is_loaded_by_drawing_only_and_its_absence_is_one_clear_line(
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Figures need matplotlib: pip install 'rspca[plot]'.\n"
+
+
+def test_scores_may_be_a_frame():
+    X, y = load_wine(return_X_y=True)
+    model = rspca.SparsePCA(2, k=3, random_state=0).set_output(transform="pandas")
+    drawn = plotting.plot_scores(model.fit_transform(X), labels=y)
+    assert len(drawn.collections) == 3
+
+
+def test_shares_are_drawn_from_few_features_to_many():
+    pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    lines = plotting.plot_shares(pitprops, [5, 1, 3], methods=["rspca"]).get_lines()
+    assert all(line.get_xdata().tolist() == [1, 3, 5] for line in lines)
+    with pytest.raises(ValueError, match="ks is empty"):
+        plotting.plot_shares(pitprops, [])

@@ -243,3 +243,22 @@ def test_features_stored_in_a_model_lead_nowhere(tmp_path):
     again = rspca.load(inside / "model.npz")
     assert list(again.features_) == ["../../path", "/abs"]
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["model.npz"]
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with written_atomically(pipe) as file:
+            file.write(b"scores")
+        assert os.read(reader, 100) == b"scores"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_place_where_nothing_can_be_written_is_named_and_not_the_draft(tmp_path):
+    with pytest.raises(OSError, match=r"absent/x\.csv'$"), written_atomically(tmp_path / "absent" / "x.csv"):
+        pass

@@ -1,9 +1,12 @@
 """Reading tables: what is selected, what results carry, what is refused, and models applied to other studies."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import rspca
+import rspca.studies
 from rspca.formats import write_plink
 from rspca.formats.regions import LONG_RANGE_LD
 
@@ -317,3 +320,119 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, bed):
     with pytest.raises(ValueError, match="not genotypes"):
         write_plink(tmp_path / "y.bed", np.full((3, 2), 7))
     assert not (tmp_path / "y.bed").exists()
+
+
+# --- two studies, and what is asked for -------------------------------------------------------------------------------
+
+
+def other_people(tmp_path, swapped):
+    """Genotypes with missing calls, and the same of other people with the alleles of some SNPs the other way round."""
+    rng = np.random.default_rng(0)
+    one, two = rng.binomial(2, 0.4, (60, 30)).astype(float), rng.binomial(2, 0.2, (40, 30)).astype(float)
+    two[rng.random(two.shape) < 0.2] = np.nan
+    write_plink(tmp_path / "one.bed", one)
+    stored = np.where(swapped, 2.0 - two, two)
+    alleles = {"allele_1": np.where(swapped, "G", "A"), "allele_2": np.where(swapped, "A", "G")}
+    write_plink(tmp_path / "two.bed", stored, variants=alleles)
+    return two
+
+
+@pytest.mark.parametrize("scale", [False, "patterson"])
+def test_scores_of_another_study_are_those_of_its_alleles_with_the_means_of_the_model(tmp_path, scale):
+    swapped = np.arange(30) % 3 == 0
+    two = other_people(tmp_path, swapped)
+    model = rspca.SparsePCA(2, k=6, scale=scale, random_state=0).fit(rspca.read(tmp_path / "one.bed"))
+    centered = (np.where(np.isnan(two), model.mean_, two) - model.mean_) / model.scale_
+    other = rspca.read(tmp_path / "two.bed")
+    np.testing.assert_allclose(model.transform(other), centered @ model.components_.T, atol=1e-12)
+    basis = np.linalg.qr(model.components_.T)[0]
+    share = np.sum((centered @ basis) ** 2) / np.sum(centered**2)
+    assert model.score(other) == pytest.approx(share, rel=1e-12)
+
+
+def test_a_study_without_all_snps_has_no_share_of_variance(tmp_path):
+    other_people(tmp_path, np.zeros(30, dtype=bool))
+    model = rspca.SparsePCA(1, k=3, random_state=0).fit(rspca.read(tmp_path / "one.bed"))
+    with pytest.raises(ValueError, match="1 of the 30 SNPs of the model are not used: 1 missing"):
+        model.score(rspca.read(tmp_path / "two.bed", snps=[f"snp{j}" for j in range(29)]))
+
+
+@pytest.mark.parametrize(("alleles", "status"), [(("AC", "GT"), "ambiguous"), (("AC", "GA"), "same")])
+def test_alleles_of_several_letters_may_look_alike_on_both_strands(alleles, status):
+    features = {
+        "snp": np.array(["rs1", "rs2"]),
+        "allele_1": np.array([alleles[0], "A"]),
+        "allele_2": np.array([alleles[1], "G"]),
+    }
+    other = features | {"snp": np.array(["rs1", "rs3"])}
+    assert rspca.studies.match_snps(features, other, np.array([0])).status.tolist() == [status]
+
+
+@pytest.mark.parametrize("listed", [list, iter, np.array])
+def test_what_is_asked_for_in_several_files_may_be_any_list(tmp_path, listed):
+    for number in (1, 2):
+        names = {"snp": np.array([f"c{number}s{j}" for j in range(5)]), "chromosome": np.full(5, str(number))}
+        write_plink(tmp_path / f"{number}.bed", np.eye(6, 5), variants=names)
+    files = [tmp_path / "1.bed", tmp_path / "2.bed"]
+    assert rspca.read(files, snps=listed(["c1s1", "c2s0", "c2s4"])).feature_names.tolist() == ["c1s1", "c2s0", "c2s4"]
+    assert rspca.read(files, chromosomes=listed([1, 2])).shape == (6, 10)
+    assert rspca.read(files, chromosomes=np.int64(2)).shape == rspca.read(files, chromosomes=2).shape == (6, 5)
+    for nonsense in (None, 1.5):
+        with pytest.raises(TypeError, match="chromosomes="):
+            rspca.read(files, chromosomes=nonsense)
+    with pytest.raises(TypeError, match="snps=7"):
+        rspca.read(files, snps=7)
+
+
+def test_what_is_asked_for_and_not_there_is_told(tmp_path):
+    iids = {"fid": np.array(["F1", "F1", "F2", "F2"]), "iid": np.array(["1", "2", "1", "3"])}
+    write_plink(tmp_path / "a.bed", np.eye(4, 3), people=iids)
+    with pytest.warns(UserWarning, match="1 of the 2 SNPs asked for are not in the .bim: nope"):
+        assert rspca.read(tmp_path / "a.bed", snps=["snp0", "nope"]).shape == (4, 1)
+    with pytest.warns(UserWarning, match="1 of the 2 chromosomes asked for are not in the .bim: X"):
+        rspca.read(tmp_path / "a.bed", chromosomes=["1", "X"])
+    with pytest.warns(UserWarning, match="2 of the 3 samples asked for are not in the .fam"):
+        assert rspca.read(tmp_path / "a.bed", samples=["3", "4", ("F1", "3")]).shape == (1, 3)
+    with pytest.warns(UserWarning, match="1 of the IIDs asked for are those of several people, such as 1"):
+        assert rspca.read(tmp_path / "a.bed", samples=["1", "3"]).shape == (3, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rspca.read(tmp_path / "a.bed", samples=["3", "2", "2", ("F1", "2")]).shape == (2, 3)
+
+
+def test_frequency_does_not_depend_on_which_allele_is_counted(tmp_path):
+    X = np.zeros((5, 2))
+    X[0, 0], X[:, 1] = 1.0, 2.0
+    X[0, 1] = 1.0
+    write_plink(tmp_path / "a.bed", X)
+    assert rspca.read(tmp_path / "a.bed", min_frequency=0.1).shape == (5, 2)
+
+
+def test_chromosomes_may_be_numbered_with_zeros(tmp_path):
+    write_plink(tmp_path / "a.bed", np.eye(4, 3), variants={"chromosome": ["01", "chr02", "X"]})
+    assert rspca.read(tmp_path / "a.bed").feature_names.tolist() == ["snp0", "snp1"]
+    assert rspca.read(tmp_path / "a.bed", chromosomes=[2]).feature_names.tolist() == ["snp1"]
+
+
+def test_files_in_capitals_in_another_encoding_and_with_an_empty_line(tmp_path):
+    write_plink(tmp_path / "a.bed", np.eye(4, 3))
+    for suffix in ("bed", "bim", "fam"):
+        content = (tmp_path / f"a.{suffix}").read_bytes()
+        if suffix == "fam":
+            content = content.replace(b"I2", "\u00e92".encode("latin-1")) + b"\n"
+        (tmp_path / f"B.{suffix.upper()}").write_bytes(content)
+    with pytest.raises(ValueError, match="encoding"):
+        rspca.read(tmp_path / "B.BED")
+    table = rspca.read(tmp_path / "B.BED", encoding="latin-1")
+    assert table.sample_names.tolist() == ["I0", "I1", "\u00e92", "I3"]
+    assert rspca.formats.read_plink(tmp_path / "B.BED", encoding="latin-1").people[2] == "\u00e92"
+
+
+def test_a_third_byte_that_means_nothing_is_not_taken_for_another_order(tmp_path):
+    write_plink(tmp_path / "a.bed", np.eye(4, 3))
+    content = bytearray((tmp_path / "a.bed").read_bytes())
+    for byte, told in ((0, "lists people first"), (2, "third byte")):
+        content[2] = byte
+        (tmp_path / "a.bed").write_bytes(content)
+        with pytest.raises(ValueError, match=told):
+            rspca.read(tmp_path / "a.bed")

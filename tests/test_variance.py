@@ -155,3 +155,12 @@ def test_columns_of_zeros_are_orthogonal_to_all():
     assert cosines(columns)[0] == pytest.approx([1.0, 0.0, np.sqrt(0.02)])
     assert largest_cosine(columns) == pytest.approx(np.sqrt(0.02))
     assert largest_cosine(columns[:, :2]) == 0.0
+
+
+@pytest.mark.parametrize("length", [1e-200, 2.0, 1e200])
+def test_the_span_of_a_vector_does_not_depend_on_its_length(length):
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    v = np.eye(8)[2] - np.eye(8)[5]
+    expected = rspca.explained_variance(X, v, "subspace")
+    np.testing.assert_allclose(rspca.explained_variance(X, length * v, "subspace"), expected, rtol=1e-12)
+    np.testing.assert_allclose(rspca.normalize(X, length * v, how="naive"), v / np.sqrt(2.0), rtol=1e-12)

@@ -241,3 +241,22 @@ def test_probabilities_scaled_to_a_sum_have_that_sum_and_stay_proportional(p, to
         factors = scaled[inner] / p[inner]
         np.testing.assert_allclose(factors, factors[0], rtol=1e-9)
         assert np.all(p[scaled == 1.0] * factors[0] >= 1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_unit_vectors_have_length_one_whatever_they_were(factor):
+    v = np.array([3.0, 0.0, -4.0])
+    np.testing.assert_allclose(rspca.vectors.unit(factor * v), [0.6, 0.0, -0.8], rtol=1e-15)
+
+
+def test_a_gradient_that_is_not_finite_is_an_error_and_not_an_endless_call():
+    for bad in (np.nan, np.inf):
+        with pytest.raises(FloatingPointError):
+            rspca.vectors.l1_l2_maximizer(np.array([1.0, bad, 2.0]), 2)
+
+
+@pytest.mark.parametrize("n", [3, 7, 12])
+def test_magnitudes_that_tie_share_the_length_also_when_k_is_n_up_to_rounding(n):
+    for k in (n * (1.0 - 2e-16), n - 0.5, n - 1):
+        y = rspca.vectors.l1_l2_maximizer(np.full(n, 3.4641016151377544), k, np.arange(n))
+        np.testing.assert_allclose(y, np.full(n, min(1.0, np.sqrt(k / n)) / np.sqrt(n)), rtol=1e-9)

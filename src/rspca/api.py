@@ -223,8 +223,7 @@ def check_settings(*, method: str, normalization: str, deflation: str, options: 
     if options["s"] is not None:
         check_real("s", options["s"], 0.0, strict=True)
     if method != "rspca":
-        own = {name: value for name, value in options.items() if name not in ("max_iter", "tol")}
-        check_options(own, Options()._asdict(), method)
+        check_options(options, Options()._asdict(), method)
 
 
 def relax(
@@ -362,7 +361,8 @@ def _affine(op: OperatorMixin) -> tuple[Array, Array]:
     n = op.shape[1]
     mean, spread = np.zeros(n), np.ones(n)
     if isinstance(op, Scaled):
-        spread, op = 1.0 / op.weights, op.inner
+        constant = op.weights == 0.0  # such columns are left out; they count as not scaled
+        spread, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner
     if isinstance(op, Centered):
         mean = op.mean
     return mean, spread

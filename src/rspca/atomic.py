@@ -23,8 +23,15 @@ _DRAFT, _RANDOM = ".tmp", "[a-z0-9_]{8}"
 
 @contextmanager
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails."""
+    """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails.
+
+    A pipe or a device is no place that something can take: it is written to as it is.
+    """
     check_system()
+    if is_special(path):
+        with path.open("wb") as file:
+            yield file
+        return
     remove_abandoned(path.parent, f".{path.name}.", folders=False)
     handle, temporary = _draft(path)
     try:
@@ -91,11 +98,20 @@ def _remove_if_abandoned(draft: Path) -> None:
 def _draft(path: Path) -> tuple[int, str]:
     """Return a new file beside `path`, locked: one that was taken for abandoned before it was locked is made again."""
     while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_DRAFT)
+        try:
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_DRAFT)
+        except OSError as error:  # which names the draft
+            raise type(error)(error.errno, error.strerror, str(path)) from error
         _lock(handle, wait=True)
         if os.fstat(handle).st_nlink:
             return handle, name
         os.close(handle)
+
+
+def is_special(path: Path) -> bool:
+    """Tell whether this is a pipe or a device, or one of the system's links, such as /dev/stdout, to whatever it is."""
+    system = path.is_symlink() and path.absolute().is_relative_to("/dev")
+    return path.exists() and not path.is_dir() and (system or not path.is_file())
 
 
 def check_system() -> None:

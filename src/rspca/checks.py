@@ -153,6 +153,8 @@ def check_length(name: str, values: object, length: int, of: str) -> None:
         raise TypeError(f"{name}={spelled(values)} must be a sequence with one entry for each of the {length} {of}.")
     if len(values) != length:
         raise ValueError(f"{name} has {len(values)} entries for {length} {of}; give one for each.")
+    if getattr(values, "ndim", 1) != 1:
+        raise ValueError(f"{name} has {getattr(values, 'ndim', 1)} dimensions; give one entry for each of the {of}.")
 
 
 def rectangular(name: str, x: Any) -> np.ndarray[Any, Any]:
@@ -191,3 +193,16 @@ def check_options(given: Mapping[str, object], defaults: Mapping[str, object], m
             f"{', '.join(changed)} belong(s) to method='rspca' and cannot be set with method={method!r}; "
             "leave the default."
         )
+
+
+def without_mask(X: Any) -> Any:
+    """Return X as it is, a masked array without its mask; raise if that hides something."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if np.ma.is_masked(X):
+        hidden = int(np.count_nonzero(np.ma.getmaskarray(X)))
+        raise ValueError(
+            f"X hides {hidden} value(s) under a mask. Impute them first, for example with "
+            "sklearn.impute.SimpleImputer on X.filled(np.nan), or drop the samples or features."
+        )
+    return X.data

@@ -105,7 +105,7 @@ def compare(
     for name in names:
         check_choice("method", name, METHODS)
     given = as_operator(X)
-    check_sparsity(k, 1, given.shape[1])
+    k = check_sparsity(k, 1, given.shape[1])[0]
     as_generator(random_state)
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)

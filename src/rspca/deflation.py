@@ -16,7 +16,7 @@ from rspca.vectors import nonzeros
 Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
 """(op, unit vector, its scores, earlier vectors) -> what is left of op."""
 NOTHING = 1e-12
-"""Length of scores, relative to the longest column, that is rounding."""
+"""Length of scores, relative to the longest column, or of a part of a unit vector, that is rounding."""
 
 
 def projection(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
@@ -31,7 +31,10 @@ def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array])
         basis = scipy.linalg.orth(np.column_stack(earlier))
         for _ in range(2):
             q = q - basis @ (basis.T @ q)
-    q = q / np.linalg.norm(q)
+    left = float(np.linalg.norm(q))
+    if left <= NOTHING:  # v is in the span of those before it, up to rounding
+        return op
+    q = q / left
     used = nonzeros(q)
     return Deflated(op, q, op.scores(used, q[used]))
 

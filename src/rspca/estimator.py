@@ -17,11 +17,21 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_integer, in_one_line, real_array, spelled
+from rspca.checks import check_integer, in_one_line, real_array, spelled, without_mask
 from rspca.components import Component, OnComponent, OnStep
+from rspca.formats.named import plain
 from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays, without_mask
-from rspca.studies import Matched, are_snps, match_snps, matched_scores, scores_about, scores_by_name
+from rspca.operators.sources import as_operator, check_center, check_finite, check_no_anndata, is_beyond_arrays
+from rspca.operators.standardized import rounding_of_mean
+from rspca.studies import (
+    Matched,
+    are_snps,
+    match_snps,
+    matched_scores,
+    matched_squares,
+    scores_about,
+    scores_by_name,
+)
 from rspca.tables import Table
 
 
@@ -178,6 +188,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
                 "To weight them, give rows multiplied by the square roots of the weights, and center=False."
             )
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, on_step, on_component, earlier)
+        except BaseException:  # half of a new model and half of an old one would be neither
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(
+        self, X: Any, on_step: OnStep | None, on_component: OnComponent | None, earlier: Sequence[Component]
+    ) -> Self:
         X = self._checked(X, reset=True)
         n_features = X.shape[1]
         options = self.get_params(deep=False)
@@ -192,7 +213,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 if self.method == "rspca"
                 else f"method={self.method!r} did not converge in its own number of iterations."
             )
-            warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=2)
+            warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=3)
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)
@@ -216,7 +237,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features of a table are found by their names, in any order; those that no component uses may be absent.
         """
         check_is_fitted(self)
-        if isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features):
+        if self._both_snps(X):
             matched = self.match(X)
             if matched.unused():
                 message = f"{matched.unused()}; they count as their mean. match(table) lists them."
@@ -228,6 +249,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
+        self._warn_without_means()
         return scores_about(op, *self._weights_and_means())
 
     def match(self, table: Table) -> Matched:
@@ -236,6 +258,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
             raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
         return match_snps(self.features_, table.features, self._used_features())
+
+    def _both_snps(self, X: Any) -> bool:
+        """Tell whether this model and X both know SNPs, so that alleles decide what is counted."""
+        return isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features)
 
     def _used_features(self) -> Array:
         return np.flatnonzero(np.any(self.components_ != 0.0, axis=0))
@@ -248,10 +274,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Tell whether a table has the features of fit, in their order, as far as their names are known."""
         known = getattr(self, "feature_names_in_", None)
         return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
-
-    def _has_names(self) -> bool:
-        known = getattr(self, "feature_names_in_", ())
-        return any(str(name) != f"feature{j}" for j, name in enumerate(known))
 
     def score_table(self, table: Table) -> dict[str, Array]:
         """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
@@ -272,18 +294,23 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of X, about the mean of fit, in the span of the components."""
         check_is_fitted(self)
-        op = as_operator(self._checked(X, reset=False))
-        if not op.has_samples:
-            raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
-        check_finite(op.column_sums())
-        squares = op.column_sq_norms(np.asarray(self.mean_, dtype=float)) / np.asarray(self.scale_, dtype=float) ** 2
-        total = float(squares.sum())
-        if total == 0.0:
-            return 0.0
-        basis = np.linalg.qr(self.components_.T.astype(float))[0]
-        weights = basis.T / self.scale_
-        scores = op.matmat(weights.T) - weights @ self.mean_
-        return float(np.sum(np.square(scores, dtype=float)) / total)
+        mean, scale = np.asarray(self.mean_, dtype=float), np.asarray(self.scale_, dtype=float)
+        weights = np.linalg.qr(self.components_.T.astype(float))[0].T / scale
+        if self._both_snps(X):
+            matched = match_snps(self.features_, X.features, np.arange(self.n_features_in_))
+            squares = matched_squares(X.operator, matched, mean)
+            scores = matched_scores(X.operator, matched, weights, mean)
+        else:
+            op = as_operator(self._checked(X, reset=False))
+            if not op.has_samples:
+                raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
+            self._warn_without_means()
+            check_finite(op.column_sums())
+            squares = op.column_sq_norms(mean)
+            squares[squares <= rounding_of_mean(op, mean)] = 0.0  # of constant columns
+            scores = op.matmat(weights.T) - weights @ self.mean_
+        total = float((squares / scale**2).sum())
+        return float(np.sum(np.square(scores, dtype=float)) / total) if total > 0.0 else 0.0
 
     def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
         """Return the features of one component by decreasing |loading|, with what is known of them.
@@ -333,14 +360,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
             elif isinstance(X, Table) and not self._names_agree(X):
                 raise ValueError("The table has not the features of fit in their order; give them by the same names.")
-            elif isinstance(X, Table) and not X.has_feature_names and self._has_names():
+            elif isinstance(X, Table) and not X.has_feature_names and hasattr(self, "feature_names_in_"):
                 message = "The table has no names of features, so they are taken in the order of fit."
                 warnings.warn(message, UserWarning, stacklevel=4)
             return op
         if reset:
             self._describe_features(None)
-        if all(hasattr(X, name) for name in ("X", "obs", "var")):
-            raise TypeError("X is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
+        check_no_anndata(X)
         X = without_mask(X)
         try:
             return validate_data(
@@ -350,6 +376,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         except (ValueError, TypeError) as error:  # messages of scikit-learn run over several lines
             raise in_one_line(error) from error
 
+    def _warn_without_means(self) -> None:
+        """Say so where scores are not centered, because a Gram matrix told no means."""
+        if self.center and self.n_samples_ == 0:
+            message = "The model was fitted to a Gram matrix, which has no means: X is taken as it is. Center it first."
+            warnings.warn(message, UserWarning, stacklevel=3)
+
     def _report_linkage(self, X: Any) -> None:
         """Say so where a component of SNPs shows linkage more than structure, and nothing was done about it."""
         known = getattr(self, "features_", {})
@@ -358,7 +390,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.linked_share_ = np.array([linked_share(X.operator, support, known) for support in self.supports_])
         for number, share in enumerate(self.linked_share_):
             if note := linkage_note(share):
-                warnings.warn(f"Component {number}: {note}", UserWarning, stacklevel=3)
+                warnings.warn(f"Component {number}: {note}", UserWarning, stacklevel=4)
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
@@ -366,8 +398,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
-            self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
-            self.features_ = {name: np.asarray(column) for name, column in X.features.items()}
+            if X.has_feature_names:
+                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            self.features_ = {name: plain(np.asarray(column)) for name, column in X.features.items()}
 
     @property
     def _n_features_out(self) -> int:
@@ -386,5 +419,5 @@ def _at_most(k: Any, n_features: int) -> Any:
     if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
         return k
     message = f"k={spelled(k)} is more than the {n_features} features of X; using {n_features}."
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warnings.warn(message, UserWarning, stacklevel=4)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

@@ -56,6 +56,7 @@ def windows(width: int, features: Mapping[str, Array] | None) -> Array:
         )
     _, chromosome = np.unique(features["chromosome"], return_inverse=True)
     window = features["position"] // width
+    window = window - window.min()  # a position may be negative: PLINK's sign for a variant to be left out
     return chromosome.reshape(-1) * (int(window.max()) + 1) + window
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import oriented
+from rspca.vectors import oriented, unit
 
 REFIT_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
 """Residual of the refit: what products in the precision of the data can give."""
@@ -16,7 +16,7 @@ START_NOISE = 1e4
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     """Return the loadings divided by their Euclidean norm."""
-    return oriented(loadings / np.linalg.norm(loadings))
+    return oriented(unit(loadings))
 
 
 def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
@@ -24,10 +24,10 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     if len(support) == 1:
         return np.ones(1)
     # The loadings are a good start, but another eigenvector would be a bad one: a little of everything is added.
-    unit = loadings / np.linalg.norm(loadings)
+    direction = unit(loadings)
     everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
     tol = REFIT_TOL[op.dtype]
-    start = unit + START_NOISE * tol * everything
+    start = direction + START_NOISE * tol * everything
     return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0])
 
 

@@ -7,9 +7,10 @@ artists can be changed afterwards. Colors can be told apart by the color-blind, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rspca.checks import check_integer
 from rspca.comparison import Comparison, compare
 from rspca.displays import (
     COLORS,
@@ -59,7 +60,7 @@ def plot_scores(
     >>> axes = rspca.plotting.plot_scores(model, X, labels=y)
     >>> axes = rspca.plotting.plot_scores(model.transform(X), labels=y)  # the same
     """
-    if hasattr(scores, "transform") and X is None:
+    if hasattr(scores, "components_") and X is None:
         raise ValueError("A model has no scores of its own; give the data too: plot_scores(model, X).")
     found = scores if X is None else scores.transform(X)
     return ScoresDisplay.from_scores(found, labels=labels, components=components, ax=ax).ax_
@@ -111,10 +112,12 @@ def plot_shares(
     4
     """
     check_axes(ax)
-    try:
-        ks = list(ks)
-    except TypeError:
-        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
+    if not isinstance(ks, Iterable):
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].")
+    ks = list(ks)
+    if not ks:
+        raise ValueError("ks is empty; give whole numbers, for example ks=[5, 10, 20, 50].")
+    ks = sorted(check_integer("ks", k, 1) for k in ks)
     curves: dict[tuple[str, str], list[float]] = {}
     for k in ks:
         for row in compare(X, k, methods=methods, **({"certify_seconds": None} | options)):

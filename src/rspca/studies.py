@@ -71,7 +71,7 @@ def match_snps(model: Mapping[str, Array], other: Mapping[str, Array], wanted: A
 
 def _status(mine: tuple[str, str], theirs: tuple[str, str]) -> str:
     mine, theirs = (mine[0].upper(), mine[1].upper()), (theirs[0].upper(), theirs[1].upper())
-    if mine[1] == _COMPLEMENT.get(mine[0]):
+    if mine[1] == _other_strand(mine[0]):  # A/T, C/G, AC/GT
         return "ambiguous"
     for one in (mine, (_other_strand(mine[0]), _other_strand(mine[1]))):
         straight, swapped = _agree(one, theirs), _agree(one, theirs[::-1])
@@ -99,11 +99,26 @@ def matched_scores(op: OperatorMixin, matched: Matched, weights: Array, mean: Ar
     weights, mean, swapped = weights[:, used], mean[used], matched.status[used] == "swapped"
     if not used.any():
         raise ValueError("None of the SNPs of the model can be used in this study: " + matched.unused() + ".")
-    part: Any = op.restrict(matched.columns[used])
-    if hasattr(part, "filled_with"):
-        part = part.filled_with(np.where(swapped, 2.0 - mean, mean))
+    part = _matched_columns(op, matched.columns[used], np.where(swapped, 2.0 - mean, mean))
     constant = weights @ np.where(swapped, 2.0 - mean, -mean)
     return np.asarray(part.matmat(np.where(swapped, -weights, weights).T) + constant.astype(part.dtype))
+
+
+def matched_squares(op: OperatorMixin, matched: Matched, mean: Array) -> Array:
+    """Return the sum over people of (copies of the model's allele - mean)^2, of SNPs that are all used."""
+    if matched.unused():
+        raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that can be told.")
+    about = np.where(matched.status == "swapped", 2.0 - mean, mean)
+    return _matched_columns(op, matched.columns, about).column_sq_norms(about)
+
+
+def _matched_columns(op: Any, columns: Array, fill: Array) -> OperatorMixin:
+    """Return some columns of a study, with values for its missing calls."""
+    if hasattr(op, "filled_with"):
+        everywhere = np.array(op.mean)
+        everywhere[columns] = fill
+        op = op.filled_with(everywhere)
+    return op if np.array_equal(columns, np.arange(op.shape[1])) else op.restrict(columns)
 
 
 def scores_by_name(table: Table, names: Array, weights: Array, mean: Array) -> Array:

@@ -142,6 +142,7 @@ def read_bed(
     bim: PathLike | None = None,
     fam: PathLike | None = None,
     dtype: Any = np.float64,
+    encoding: str = "utf-8",
     client: Any = None,
     on_step: OnStep | None = None,
 ) -> Table:
@@ -167,6 +168,8 @@ def read_bed(
         The files beside a single .bed, where they are named otherwise.
     dtype : data-type
         Of the products: float64, or float32, a little quicker.
+    encoding : str
+        Of the text in .bim and .fam.
     client : dask.distributed.Client
         Let its workers open the files, each its own range of SNPs; they must see them under the same path.
     on_step : callable
@@ -180,10 +183,10 @@ def read_bed(
         raise ValueError(f"max_missing={max_missing} must lie between 0 and 1.")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
-    people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths])
-    tables = [read_bim(bim or beside(path, "bim")) for path in paths]
+    people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
+    tables = [read_bim(bim or beside(path, "bim"), encoding) for path in paths]
     files = [mapped_rows(path, len(people["iid"]), len(one["snp"])) for path, one in zip(paths, tables, strict=True)]
-    rows = [chosen_snps(one, chromosomes, snps, exclude) for one in tables]
+    rows = chosen_snps(tables, chromosomes, snps, exclude)
     if not any(len(one) for one in rows):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}

@@ -66,7 +66,8 @@ def term_matrix(
     idf : bool
         Whether to multiply by log2(m / df). A term that every document has then weighs nothing.
     empty : {"error", "drop"}
-        What to do with a document in which no term is left.
+        What to do with a document in which no term is left. One that has only terms which all documents have, and so
+        weighs nothing, is an error in any case.
     encoding : str
         Encoding of files.
     pattern : str
@@ -171,6 +172,7 @@ def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = N
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
+    check_choice("idf", idf, (True, False))
     table = counts if scipy.sparse.issparse(counts) else rectangular("counts", counts)
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise ValueError(

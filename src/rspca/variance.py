@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import nonzeros
+from rspca.vectors import nonzeros, unit
 
 
 def scores_of(op: OperatorMixin, V: Array) -> Array:
@@ -29,7 +29,8 @@ def added_squares(columns: Array) -> Array:
 
 def subspace(op: OperatorMixin, V: Array) -> Array:
     """Added |X V(V'V)^-1 V'|_F^2 (Shen, Huang 2008): variance of the projection on the span; never decreases."""
-    return np.array([float(np.sum(np.square(_scores(op, q)))) for q in in_order(V.T)[0].T])
+    directions = in_order(np.column_stack([unit(v) if v.any() else v for v in V]))[0]
+    return np.array([float(np.sum(np.square(_scores(op, q)))) for q in directions.T])
 
 
 def in_order(columns: Array) -> tuple[Array, Array]:

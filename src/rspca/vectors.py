@@ -11,6 +11,8 @@ Array = NDArray[Any]
 
 TIED = 1e-10
 """Relative difference up to which magnitudes count as equal."""
+SHORT, LONG = 1e-100, 1e100
+"""Between these, lengths and their squares are far inside float range."""
 NEARLY_TIED = 1e-3
 """The same, up to which a level between them has lost digits that matter."""
 HEAD = 6
@@ -85,8 +87,13 @@ def spread_columns(parts: list[tuple[Array, Array]], n: int) -> Array:
 
 
 def unit(x: Array) -> Array:
-    """Return x scaled to unit length."""
-    return np.asarray(x / np.linalg.norm(x))
+    """Return x scaled to unit length, also where its squares leave float range."""
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(x))
+    if not SHORT < length < LONG:
+        x = x / np.max(np.abs(x))
+        length = float(np.linalg.norm(x))
+    return np.asarray(x / length)
 
 
 def oriented(x: Array) -> Array:
@@ -112,10 +119,12 @@ def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
     largest = float(size.max(initial=0.0))
     if largest == 0.0:
         return np.zeros_like(g)
-    if not 1e-100 < largest < 1e100:  # keep squares inside float range
+    if not SHORT < largest < LONG:  # keep squares inside float range
+        if not np.isfinite(largest):
+            raise FloatingPointError("A gradient is not finite: X has values beyond what its precision can square.")
         return l1_l2_maximizer(g / largest, k, expected)
     l1, l2 = float(size.sum()), float(np.sqrt(size @ size))
-    if l1 <= np.sqrt(k) * l2 or len(g) <= k:
+    if l1 <= np.sqrt(k) * l2 or len(g) <= k * (1.0 + 1e-12):
         return g / l2
     level, active = _level(size, k) if expected is None else _level_near(size, k, expected)
     kept = size[active] - level
@@ -126,7 +135,8 @@ def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
         below = level - (largest - level)
         active = np.flatnonzero(size > below)
         kept = size[active] - below
-        kept = np.maximum(kept - _level_of(np.sort(kept), k), 0.0)
+        above = np.maximum(kept - _level_of(np.sort(kept), k), 0.0)
+        kept = above if above.any() else kept
     # unit length, unless rounding or a tie leaves it too long in l1
     length = max(float(np.sqrt(kept @ kept)), float(kept.sum()) / np.sqrt(k))
     y = np.zeros_like(g)

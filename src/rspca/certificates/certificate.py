@@ -93,26 +93,28 @@ class Certificate:
             said = f"within {100 * self.gap:.3g} % of the optimum (bound by {best.name}, stopped by {self.stopped_by})"
         return f"{self.k} features, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
 
-    def verify(self, X: Any, *, seconds: float = 60.0) -> bool:
+    def verify(self, X: Any, *, after: Any = None, deflation: str = "schur", seconds: float = 60.0) -> bool:
         """Return whether the data still bear this certificate out: the variance is reached, and the bound holds again.
 
         The variance of the loadings is computed anew, and the bounds are derived anew, within the time given; the
-        certificate is confirmed when a bound no larger than its own, up to its tolerance, is proven.
+        certificate is confirmed when a bound no larger than its own, up to its tolerance, is proven. One that is given
+        earlier components needs them, `after`, and how they were removed, as :func:`certify` does.
         """
-        from rspca.certificates.certify import certify
-        from rspca.operators.sources import as_operator, prepare
+        from rspca.certificates.certify import certify, given_earlier, variance_given
+        from rspca.operators.sources import as_operator
 
-        op = prepare(as_operator(X), center=self.center, scale=self.scale)
-        if op.shape[1] != self.n_features:
-            raise ValueError(f"X has {op.shape[1]} features; the certificate is of data with {self.n_features}.")
-        scores = op.scores(self.support, self.loadings)
-        reached = abs(float(scores @ scores) - self.lower) <= 1e-6 * self.lower
+        n_features = as_operator(X).shape[1]
+        if n_features != self.n_features:
+            raise ValueError(f"X has {n_features} features; the certificate is of data with {self.n_features}.")
+        count = 0 if after is None or np.size(after) == 0 else len(np.atleast_2d(after))
+        if set(given_earlier(count)) != {one for one in self.assumptions if one.startswith("given the ")}:
+            said = ", ".join(self.assumptions)
+            raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
         loadings = np.zeros(self.n_features)
         loadings[self.support] = self.loadings
-        again = certify(
-            X, self.k, loadings=loadings, seconds=seconds, tol=max(self.tol, self.gap), center=self.center,
-            scale=self.scale,
-        )  # fmt: skip
+        taken: dict[str, Any] = {"after": after, "deflation": deflation, "center": self.center, "scale": self.scale}
+        reached = abs(variance_given(X, loadings, **taken) - self.lower) <= 1e-6 * self.lower
+        again = certify(X, self.k, loadings=loadings, seconds=seconds, tol=max(self.tol, self.gap), **taken)
         return bool(reached and again.upper <= self.upper * (1.0 + 1e-9 + self.tol))
 
     def as_json(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.sequence import Finder, Found, Teller, deflated, eligible_features
-from rspca.vectors import top_k
+from rspca.vectors import top_k, unit
 
 Array = NDArray[Any]
 
@@ -82,7 +82,7 @@ def certify(
     check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
-    before = [] if after is None else [_as_component(row, given.shape[1]) for row in np.atleast_2d(after)]
+    before = _components(after, given.shape[1])
     op = _left_by(before, given, deflation, center, scale)
     return certify_operator(
         op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step,
@@ -102,10 +102,10 @@ def variance_given(
     """Return v'X'Xv of the loadings, scaled to unit length, in what earlier components leave: what `certify` bounds."""
     given = as_operator(X)
     vector = check_vector("loadings", loadings, given.shape[1])
-    before = [] if after is None else [_as_component(row, given.shape[1]) for row in np.atleast_2d(after)]
+    before = _components(after, given.shape[1])
     support = np.flatnonzero(vector)
     op = _left_by(before, given, deflation, center, scale)
-    scores = op.scores(support, vector[support] / np.linalg.norm(vector))
+    scores = op.scores(support, unit(vector[support]))
     return float(scores @ scores)
 
 
@@ -126,7 +126,7 @@ def certify_operator(
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
-    given, unit = balanced(op)
+    given, size = balanced(op)
     eligible = eligible_features(given)
     if not len(eligible):
         raise ValueError("X has no variance: there is nothing to certify.")
@@ -166,7 +166,7 @@ def certify_operator(
         engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1],
         center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
     )  # fmt: skip
-    return found.in_units(unit**2)
+    return found.in_units(size**2)
 
 
 def certified(
@@ -219,9 +219,13 @@ def given_earlier(count: int) -> tuple[str, ...]:
     return (f"given the {count} component(s) before it, as deflation left the data",) if count else ()
 
 
+def _components(after: Any, n: int) -> list[Component]:
+    """Return vectors, one or several as rows, or none, as components."""
+    return [] if after is None or np.size(after) == 0 else [_as_component(row, n) for row in np.atleast_2d(after)]
+
+
 def _as_component(v: Any, n: int) -> Component:
-    vector = check_vector("after", v, n)
-    vector = vector / np.linalg.norm(vector)
+    vector = unit(check_vector("after", v, n))
     support = np.flatnonzero(vector)
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 

@@ -89,6 +89,9 @@ def report(
     check_file(page)
     if not data and (path is not None or compare):
         raise ValueError("--path and --compare compute on the data: give them with --data.")
+    if not data and reading.given():
+        ignored = ", ".join(f"--{name.replace('_', '-')}" for name in reading.given())
+        raise ValueError(f"{ignored} tell how data are read: give them with --data.")
     content: dict[str, Any] = {"title": file.resolve().parent.name}
     prepared: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale}
     if data:

@@ -124,6 +124,8 @@ def _run(
                     label=label, provenance=origin, documents=documents, title=", ".join(one.name for one in data),
                 )  # fmt: skip
                 written.append("report.html")
+            elif (out / "report.html").exists():
+                typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
     for line in results.model_lines(model, table, scores, documents=documents is not None):
         talking.say(line)
     talking.say(f"written to {out}: {', '.join(written)}")

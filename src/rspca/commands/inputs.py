@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -235,6 +236,9 @@ def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> li
         if sample in wanted and labels.setdefault(sample, label) != label:
             name = sample if isinstance(sample, str) else " ".join(sample)
             raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Leave one.")
+    without = sum(sample not in labels for sample in samples)
+    if without:
+        warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)
     return [labels.get(sample, "") for sample in samples]
 
 
@@ -243,7 +247,7 @@ def _kind(path: Path) -> str:
 
 
 def _words(line: str) -> list[str]:
-    separator = next((one for one in "\t," if one in line), None)
+    separator = next((one for one in "\t,;" if one in line), None)
     return line.split() if separator is None else next(csv.reader([line], delimiter=separator))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.atomic import check_system
+from rspca.atomic import check_system, is_special
 from rspca.checks import reason
 from rspca.commands.spreadsheets import read_csv, write_csv
 from rspca.estimator import SparsePCA
@@ -46,6 +46,7 @@ def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[st
     heads = list(samples) or ["sample"]
     columns = [samples[name] for name in samples] or [names]
     numbered = [f"{_SCORE}{j + 1}" for j in range(scores.shape[1])]
+    heads = [f"{name}_label" if name in numbered else name for name in heads]
     write_csv(path, [*heads, *numbered], zip(*columns, *np.asarray(scores).T, strict=True))
 
 
@@ -90,7 +91,7 @@ def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
 
 def check_file(path: Path | None) -> None:
     """Refuse a file that cannot be written, before any work."""
-    if path is None:
+    if path is None or is_special(path):
         return
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file with -o.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,11 @@ from typing import Any
 import numpy as np
 
 from rspca.formats.named import Named, plain
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?")
+MOST_CHARACTERS = 15
+"""Of a number that double precision keeps to the last digit."""
 
 
 def is_number(cell: str) -> bool:
@@ -73,7 +79,10 @@ def arranged(
 
 
 def _label(cells: Sequence[Any]) -> Any:
-    """Return a column of labels: numbers if they are, else strings."""
-    if isinstance(cells, list) and cells and all(isinstance(cell, str) and is_number(cell) for cell in cells):
+    """Return a column of labels: numbers if they say all that the text says (007 and long ids do not), else strings."""
+    texts = isinstance(cells, list) and all(isinstance(cell, str) for cell in cells)
+    if texts and cells and all(_WHOLE.fullmatch(cell) for cell in cells):
+        return np.array(cells, dtype=np.int64)
+    if texts and cells and all(_DECIMAL.fullmatch(cell) and len(cell) <= MOST_CHARACTERS for cell in cells):
         return np.array(cells, dtype=np.float64)
     return plain(np.asarray(cells))

@@ -50,7 +50,8 @@ def read_delimited(
     """Return a table of numbers in text: .csv, .tsv, also gzipped.
 
     Columns of text describe the samples and are no features. The first column names the rows if it is text and its
-    entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused.
+    entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused, and so are columns
+    that mix text and numbers, unless they are labels.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ class _Cells:
         first = self.names[0] if 0 in self.text and self.names[0] not in self.labels else None
         for j, column in self.text.items():
             if self.names[j] not in self.labels and not (j == 0 and self.named_rows):
-                self._check_text(j, column, names_rows=self.names[j] == first)
+                self._check_text(j, column)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
         return arranged(
             self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
@@ -143,15 +144,15 @@ class _Cells:
             transpose=transpose,
         )  # fmt: skip
 
-    def _check_text(self, j: int, column: list[str], names_rows: bool) -> None:
-        """Raise unless a column is text: not empty, without numbers (a name may be one), none with a decimal comma."""
+    def _check_text(self, j: int, column: list[str]) -> None:
+        """Raise unless a column is text: not empty, without numbers, none with a decimal comma."""
         missing = next((i for i, cell in enumerate(column) if _is_missing(cell)), None)
         text = next((i for i, cell in enumerate(column) if not _is_missing(cell) and not is_number(cell)), None)
         if text is None and missing is not None:
             raise ValueError(self._missing(self.lines[missing], j, column[missing]))
         if text is None:
             return
-        mixed = not names_rows and any(map(is_number, column))
+        mixed = any(map(is_number, column))  # a first column, too: of names, or of measurements such as <0.1?
         if mixed or all(_is_missing(cell) or _looks_numeric(cell) for cell in column):
             raise ValueError(self._no_number(self.lines[text], j, column[text]))
 
@@ -171,7 +172,8 @@ class _Cells:
         return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
 
     def _no_number(self, line: int, j: int, cell: str) -> str:
-        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]."
+        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]"
+        advice += ", or, if it names the rows, call it id." if j == 0 else "."
         if _DECIMAL_COMMA.fullmatch(cell.strip()):
             advice = "Numbers need a decimal point and no comma: write the table with points."
         return f"{self._place(line, j)}: {cell[:40]!r} is not a number. {advice}"

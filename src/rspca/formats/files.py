@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import zlib
@@ -55,6 +56,10 @@ def blocks(path: PathLike) -> Iterator[bytes]:
 
 def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
     """Yield the lines of a text file without their ends (LF or CR LF) and without a byte order mark."""
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding={encoding!r} is not known; give for example 'utf-8' or 'latin-1'.") from error
     with opened(path) as file:
         for number, line in enumerate(file, 1):
             try:

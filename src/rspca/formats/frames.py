@@ -18,8 +18,9 @@ from rspca.memory import check_room
 def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False) -> Named:
     """Return a frame in a .parquet file; it needs pyarrow, the extra ``parquet``.
 
-    Columns of numbers or truth values are features. The index that pandas stored names the samples; without one, a
-    first column of text whose entries differ does. Other columns describe the samples. Missing entries are refused.
+    Columns of numbers or truth values are features. The index that pandas stored names the samples (its levels, joined,
+    if it has several, which are labels too); without one, a first column of text whose entries differ does. Other
+    columns describe the samples. Missing entries are refused.
 
     Parameters
     ----------
@@ -45,22 +46,26 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
         raise ValueError(f"{path} is not a .parquet file, or it is damaged: {reason(error)}") from error
     wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
     check_labels(path, wanted, names)
-    text = [name for name in names if name in wanted or name == index or not _is_numeric(table, name)]
+    text = [name for name in names if name in wanted or name in index or not _is_numeric(table, name)]
     numeric = [name for name in names if name not in set(text)]
     if not table.num_rows:
         raise ValueError(f"{path} has names and no rows.")
-    first = index if index is not None else next((name for name in names[:1] if name in text), None)
     described = {name: plain(np.array(table[name].to_pylist())).tolist() for name in text}
+    first = next((name for name in (index or names[:1]) if name in text and name not in wanted), None)
+    if len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
+        first = joined = "/".join(index)
+        levels = zip(*(described[one] for one in index), strict=True)
+        described[joined] = ["/".join(map(str, one)) for one in levels]
+        wanted = [*wanted, *index]
     return arranged(
-        path, _matrix(path, table, numeric), numeric, described, labels=wanted,
-        first=None if first in wanted else first, transpose=transpose,
+        path, _matrix(path, table, numeric), numeric, described, labels=wanted, first=first, transpose=transpose,
     )  # fmt: skip
 
 
-def _stored_index(table: Any) -> str | None:
-    """Return the column that pandas stored as the only level of its index, if it is one of the columns."""
+def _stored_index(table: Any) -> list[str]:
+    """Return the columns that pandas stored as levels of its index."""
     stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return stored[0] if len(stored) == 1 and isinstance(stored[0], str) and stored[0] in table.column_names else None
+    return [one for one in stored if isinstance(one, str) and one in table.column_names]
 
 
 def _is_numeric(table: Any, name: str) -> bool:

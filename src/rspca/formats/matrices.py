@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rspca.checks import reason
 from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
 from rspca.formats.market import check_sides, parsed
-from rspca.formats.named import Named
+from rspca.formats.named import Named, plain
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
 
 Array = NDArray[Any]
@@ -62,17 +62,17 @@ def read_npz(path: Path, *, transpose: bool = False) -> Named:
         shapes = npz_shapes(path)
         if {"format", "shape", "data"} <= set(shapes):
             check_sides(npz_arrays(path, ["shape"])["shape"].tolist(), path.stat().st_size)
-            found = Named(_checked_sparse(scipy.sparse.load_npz(path)))
+            X, vectors = _checked_sparse(scipy.sparse.load_npz(path)), dict[str, Array]()
         else:
             matrices = [name for name, shape in shapes.items() if len(shape) == 2]
             if len(matrices) != 1:
                 raise ValueError(f"it has {len(matrices)} matrices; one is needed")
-            arrays = npz_arrays(path, [name for name, shape in shapes.items() if len(shape) in (1, 2)])
-            found = _with_vectors(arrays.pop(matrices[0]), arrays)
+            vectors = npz_arrays(path, [name for name, shape in shapes.items() if len(shape) in (1, 2)])
+            X = vectors.pop(matrices[0])
     except Exception as error:
         raise _damaged(path, "a .npz file of one matrix", error) from error
-    _check_numbers(path, found.X)
-    return found.transposed() if transpose else found
+    _check_numbers(path, X)
+    return _with_vectors(path, X.T if transpose else X, vectors)
 
 
 def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
@@ -118,18 +118,22 @@ def _checked_sparse(X: Any) -> Any:
     return X if isinstance(X, scipy.sparse.csc_array) else checked_sparse(scipy.sparse.csr_array(X))
 
 
-def _with_vectors(X: Array, vectors: dict[str, Array]) -> Named:
+def _with_vectors(path: Path, X: Array, vectors: dict[str, Array]) -> Named:
     """Return a matrix with the vectors that are as long as one of its sides; a square one only with those by name."""
     m, n = X.shape
+    vectors = {name: plain(vector) if vector.dtype.kind == "S" else vector for name, vector in vectors.items()}
+    for name, length in ((FEATURE_NAMES[0], n), (SAMPLE_NAMES[0], m)):
+        if name in vectors and len(vectors[name]) != length:
+            raise ValueError(f"{path}: {name} has {len(vectors[name])} entries for {length}; give one each.")
     columns = next((vectors.pop(name) for name in FEATURE_NAMES if _names(vectors.get(name), n)), None)
     rows = next((vectors.pop(name) for name in SAMPLE_NAMES if _names(vectors.get(name), m)), None)
-    plain = {name: vector for name, vector in vectors.items() if vector.dtype.kind in "biufU" and m != n}
+    others = {name: vector for name, vector in vectors.items() if vector.dtype.kind in "biufU" and m != n}
     return Named(
         X,
         None if columns is None else columns.tolist(),
         None if rows is None else rows.tolist(),
-        {name: vector for name, vector in plain.items() if len(vector) == n},
-        {name: vector for name, vector in plain.items() if len(vector) == m},
+        {name: vector for name, vector in others.items() if len(vector) == n},
+        {name: vector for name, vector in others.items() if len(vector) == m},
     )
 
 

@@ -39,8 +39,11 @@ def plain(values: Any) -> Array:
 
     Only such arrays can be stored without pickle. What is missing among strings becomes an empty one.
     """
-    if getattr(values.dtype, "kind", "O") in "biufU":
-        return np.asarray(values)
+    array = np.asarray(values)  # of pandas' truth values with gaps, it is one of objects, whatever their kind says
+    if array.dtype.kind in "biufU":
+        return array
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8", "replace")
     listed = list(values)
     if listed and all(isinstance(value, bool | np.bool_) for value in listed):
         return np.array(listed, dtype=bool)

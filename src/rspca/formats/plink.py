@@ -43,6 +43,7 @@ def read_plink(
     chromosome: int | str | None = None,
     missing: str = "mean",
     dtype: DTypeLike = np.float32,
+    encoding: str = "utf-8",
 ) -> Genotypes:
     r"""Return the genotypes of a PLINK 1 file: copies (0, 1, 2) of allele 1 of each variant.
 
@@ -58,6 +59,8 @@ def read_plink(
         What stands for a missing call: the mean of its variant (0 where no call was made), or NaN.
     dtype : data-type
         A floating-point type.
+    encoding : str
+        Of the text in .bim and .fam.
 
     Examples
     --------
@@ -78,8 +81,8 @@ def read_plink(
     if np.dtype(dtype).kind != "f":
         raise TypeError(f"dtype={np.dtype(dtype)} must be a floating-point type: missing calls become means or NaN.")
     bed = Path(bed)
-    chromosomes, variants = _columns(bim or beside(bed, "bim"), (0, 1))
-    _, people = _columns(fam or beside(bed, "fam"), (0, 1))
+    chromosomes, variants, *_ = _table(bim or beside(bed, "bim"), encoding)
+    _, people, *_ = _table(fam or beside(bed, "fam"), encoding)
     packed = packed_rows(read_bytes(bed), len(people), len(variants), str(bed))
     if chromosome is not None:
         chosen = np.flatnonzero(np.array(chromosomes) == str(chromosome))
@@ -112,8 +115,10 @@ def mapped_rows(bed: PathLike, n_people: int, n_variants: int) -> NDArray[np.uin
 def _check_bed(start: bytes, size: int, n_people: int, n_variants: int, name: str) -> None:
     if start[:2] != b"\x6c\x1b":
         raise ValueError(f"{name} is not a PLINK 1 .bed file: it does not begin with 6c 1b.")
-    if start[2:3] != b"\x01":
+    if start[2:3] == b"\x00":
         raise ValueError(f"{name} lists people first, not variants; convert it with plink --make-bed.")
+    if start[2:3] != b"\x01":
+        raise ValueError(f"{name} is not a PLINK 1 .bed file, or it is damaged: its third byte is neither 00 nor 01.")
     expected = 3 + n_variants * ((n_people + 3) // 4)
     if size != expected:
         raise ValueError(
@@ -144,17 +149,18 @@ def with_means(X: Array) -> Array:
 
 
 def beside(bed: Path, suffix: str) -> Path:
-    """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped."""
-    stem = bed.name.removesuffix(".gz").removesuffix(".bed")
-    plain, packed = bed.with_name(f"{stem}.{suffix}"), bed.with_name(f"{stem}.{suffix}.gz")
-    if not plain.exists() and not packed.exists():
-        raise FileNotFoundError(f"{bed} has no {plain.name} beside it; name it with {suffix}=...")
-    return plain if plain.exists() else packed
+    """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped, in small letters or capitals."""
+    stem = re.sub(r"\.bed(\.gz)?$", "", bed.name, flags=re.IGNORECASE)
+    endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
+    there = [one for one in (bed.with_name(f"{stem}.{ending}") for ending in endings) if one.exists()]
+    if not there:
+        raise FileNotFoundError(f"{bed} has no {stem}.{suffix} beside it; name it with {suffix}=...")
+    return there[0]
 
 
-def read_bim(path: PathLike) -> dict[str, Array]:
+def read_bim(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
-    chromosome, snp, _, position, allele_1, allele_2 = _table(path)
+    chromosome, snp, _, position, allele_1, allele_2 = _table(path, encoding)
     for line, one in enumerate(position, 1):
         if not _POSITION.fullmatch(one):
             raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
@@ -164,9 +170,9 @@ def read_bim(path: PathLike) -> dict[str, Array]:
     }  # fmt: skip
 
 
-def read_fam(path: PathLike) -> dict[str, Array]:
+def read_fam(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
     """Return the columns of a .fam that name people: fid and iid."""
-    fid, iid, *_ = _table(path)
+    fid, iid, *_ = _table(path, encoding)
     return {"fid": np.array(fid), "iid": np.array(iid)}
 
 
@@ -182,7 +188,8 @@ def write_plink(
     X : array
         People by variants.
     variants, people : mappings
-        Columns as `read_bim` and `read_fam` return them; made-up names and positions for those not given.
+        Columns as `read_bim` and `read_fam` return them (and cm, of variants); made-up names and positions for those
+        not given.
 
     Examples
     --------
@@ -201,16 +208,15 @@ def write_plink(
     for start in range(0, n, _BLOCK):
         _check_genotypes(X[:, start : start + _BLOCK])
     number = np.arange(n)
-    bim = {
+    bim = _written("variants", variants, n, {
         "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
         "position": 1000 * (number + 1), "allele_1": np.full(n, "A"), "allele_2": np.full(n, "G"),
-    } | dict(variants or {})  # fmt: skip
+    })  # fmt: skip
     names = np.arange(m).astype(str)
-    fam = {"fid": np.char.add("F", names), "iid": np.char.add("I", names)} | dict(people or {})
-    order = ("chromosome", "snp", "cm", "position", "allele_1", "allele_2")
+    fam = _written("people", people, m, {"fid": np.char.add("F", names), "iid": np.char.add("I", names)})
     text = {
-        "bim": "".join("\t".join(map(str, line)) + "\n" for line in zip(*(bim[c] for c in order), strict=True)),
-        "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(fam["fid"], fam["iid"], strict=True)),
+        "bim": "".join("\t".join(line) + "\n" for line in zip(*bim, strict=True)),
+        "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(*fam, strict=True)),
     }
     with written_atomically(bed) as file:
         file.write(b"\x6c\x1b\x01")
@@ -219,6 +225,30 @@ def write_plink(
         for suffix, content in text.items():  # when all genotypes are written, and before they are in place
             with written_atomically(bed.with_suffix(f".{suffix}")) as beside_it:
                 beside_it.write(content.encode())
+
+
+def _written(what: str, given: Mapping[str, Any] | None, count: int, columns: dict[str, Array]) -> list[list[str]]:
+    """Return columns as text, those given in place of those made up, or raise if they could not be read again."""
+    given = {} if given is None else {str(name): given[name] for name in given}
+    unknown = sorted(set(given) - set(columns) - {"frequency", "missing"})  # these two are in a table, not in a .bim
+    if unknown:
+        raise ValueError(f"{what} has {', '.join(unknown)}; the columns that can be written are {', '.join(columns)}.")
+    texts = []
+    for name, made_up in columns.items():
+        column = np.asarray(given.get(name, made_up))
+        if column.shape != (count,):
+            raise ValueError(f"{what}[{name!r}] has shape {column.shape}; {count} entries are needed.")
+        if name == "position" and column.dtype.kind == "f" and np.all(column == np.rint(column)):
+            column = column.astype(np.int64)
+        text = [str(one) for one in column.tolist()]
+        wrong = next((one for one in text if len(one.split()) != 1 or one.split()[0] != one), None)
+        if wrong is not None:
+            raise ValueError(f"{what}[{name!r}] has {shown(wrong)!r}; an entry must not be empty or have white space.")
+        wrong = next((one for one in text if name == "position" and not _POSITION.fullmatch(one)), None)
+        if wrong is not None:
+            raise ValueError(f"{what}['position'] has {shown(wrong)!r}, which is not a whole number.")
+        texts.append(text)
+    return texts
 
 
 def pack(X: Array) -> NDArray[np.uint8]:
@@ -239,18 +269,15 @@ def _check_genotypes(X: Array) -> Array:
     return np.asarray(observed)
 
 
-def _columns(path: PathLike, which: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two columns of a .bim or .fam."""
-    columns = _table(path)
-    return columns[which[0]], columns[which[1]]
-
-
-def _table(path: PathLike) -> list[tuple[str, ...]]:
-    """Return the columns of a .bim or .fam; both have six."""
-    rows = [line.split() for line in lines(path)]
-    for number, fields in enumerate(rows, 1):
-        if len(fields) != 6:
+def _table(path: PathLike, encoding: str) -> list[tuple[str, ...]]:
+    """Return the columns of a .bim or .fam; both have six. Empty lines are none of their rows."""
+    rows = []
+    for number, line in enumerate(lines(path, encoding), 1):
+        fields = line.split()
+        if fields and len(fields) != 6:
             raise ValueError(f"{Path(path)}, line {number}: {len(fields)} columns; a .bim and a .fam have 6.")
+        if fields:
+            rows.append(fields)
     if not rows:
         raise ValueError(f"{Path(path)} is empty.")
     return list(zip(*rows, strict=True))

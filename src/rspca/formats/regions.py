@@ -85,5 +85,6 @@ def inside(chromosomes: Array, positions: Array, regions: Iterable[Region]) -> A
 
 
 def bare_name(chromosome: str) -> str:
-    """Return the name of a chromosome without "chr"."""
-    return chromosome[3:] if chromosome.lower().startswith("chr") else chromosome
+    """Return the name of a chromosome without "chr", and a number without zeros before it."""
+    name = chromosome[3:] if chromosome.lower().startswith("chr") else chromosome
+    return (name.lstrip("0") or "0") if name.isdigit() else name

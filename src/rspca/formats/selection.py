@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,9 @@ from rspca.formats.regions import LONG_RANGE_LD, bare_name, inside, read_regions
 AUTOSOMES = tuple(str(number) for number in range(1, 23))
 
 
-def same_people(paths: Sequence[Path]) -> dict[str, Array]:
+def same_people(paths: Sequence[Path], encoding: str) -> dict[str, Array]:
     """Return the people of one .fam, the same in all."""
-    first, *others = (read_fam(path) for path in paths)
+    first, *others = (read_fam(path, encoding) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
             raise ValueError(f"{path} and {paths[0]} do not list the same people in the same order.")
@@ -40,31 +42,59 @@ def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
 
 
 def chosen_snps(
-    table: Mapping[str, Array], chromosomes: str | Iterable[str | int], snps: Any, exclude: PathLike | None
-) -> Array:
-    """Return the rows of one .bim that are to be used."""
-    kept = np.ones(len(table["snp"]), dtype=bool)
-    if chromosomes != "all":
-        names = {str(c) for c in np.unique(table["chromosome"])}
-        wanted = {bare_name(one) for one in (AUTOSOMES if chromosomes == "autosomes" else _names(chromosomes))}
-        kept &= np.isin(table["chromosome"], [one for one in names if bare_name(one) in wanted])
-    if snps is not None:
-        kept &= np.isin(table["snp"], [line[0] for line in _listed(snps)])
-    if exclude is not None:
-        regions = LONG_RANGE_LD[str(exclude)] if str(exclude) in LONG_RANGE_LD else _regions_of(exclude)
-        kept &= ~inside(table["chromosome"], table["position"], regions)
-    return np.flatnonzero(kept)
+    tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None
+) -> list[Array]:
+    """Return for each .bim the rows that are to be used; say which chromosomes and SNPs asked for are in none."""
+    asked = None if snps is None else list(dict.fromkeys(line[0] for line in _listed("snps", snps)))
+    named = _chromosomes(chromosomes)
+    regions = None if exclude is None else _regions_of(exclude)
+    there, found = set[str](), set[str]()
+    rows = []
+    for table in tables:
+        kept = np.ones(len(table["snp"]), dtype=bool)
+        if named is not None:
+            names = {str(one): bare_name(one) for one in np.unique(table["chromosome"])}
+            there.update(names.values())
+            kept &= np.isin(table["chromosome"], [one for one, bare in names.items() if bare in named])
+        if asked is not None:
+            listed = np.isin(table["snp"], asked)
+            found.update(table["snp"][listed].tolist())
+            kept &= listed
+        if regions is not None:
+            kept &= ~inside(table["chromosome"], table["position"], regions)
+        rows.append(np.flatnonzero(kept))
+    if named is not None and named != AUTOSOMES:
+        _tell_absent("chromosomes", [one for one in named if one not in there], len(named))
+    if asked is not None:
+        _tell_absent("SNPs", [one for one in asked if one not in found], len(asked))
+    return rows
+
+
+def _tell_absent(what: str, absent: Sequence[str], asked: int) -> None:
+    if absent:
+        some = ", ".join(shown(one, 80) for one in absent[:3]) + (", ..." if len(absent) > 3 else "")
+        warnings.warn(f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.", UserWarning,
+                      stacklevel=5)  # fmt: skip
 
 
 def _regions_of(exclude: PathLike) -> Any:
+    if str(exclude) in LONG_RANGE_LD:
+        return LONG_RANGE_LD[str(exclude)]
     if not Path(exclude).exists():
         known = ", ".join(LONG_RANGE_LD)
         raise FileNotFoundError(f"exclude={str(exclude)!r} is neither one of {known} nor a BED file that exists.")
     return read_regions(exclude)
 
 
-def _names(chromosomes: str | Iterable[str | int]) -> list[str]:
-    return [chromosomes] if isinstance(chromosomes, str | int) else [str(one) for one in chromosomes]
+def _chromosomes(chromosomes: Any) -> tuple[str, ...] | None:
+    """Return the names of the chromosomes asked for, as they are compared; None for all."""
+    if isinstance(chromosomes, str) and chromosomes in ("all", "autosomes"):
+        return None if chromosomes == "all" else AUTOSOMES
+    if isinstance(chromosomes, str | numbers.Integral):
+        chromosomes = [chromosomes]
+    if not isinstance(chromosomes, Iterable):
+        raise TypeError(f'chromosomes={chromosomes!r} is not known; give "autosomes", "all", or names.')
+    return tuple(dict.fromkeys(bare_name(str(one)) for one in chromosomes))
 
 
 def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
@@ -80,23 +110,29 @@ def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
     """Return the rows of the .fam that are to be used, or None for all."""
     if samples is None:
         return None
-    wanted = _listed(samples)
-    pairs = {line for line in wanted if len(line) > 1}
-    singles = {line[0] for line in wanted if len(line) == 1}
-    names = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
-    chosen = np.array([i for i, (f, one) in enumerate(names) if (f, one) in pairs or one in singles], dtype=np.intp)
+    wanted = set(_listed("samples", samples))
+    pairs = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
+    chosen = np.array([i for i, one in enumerate(pairs) if one in wanted or one[1:] in wanted], dtype=np.intp)
     if not len(chosen):
         raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
-    if len(chosen) < len(wanted):
-        warnings.warn(f"{len(wanted) - len(chosen)} of the {len(wanted)} samples asked for are not in the .fam.",
+    absent = len(wanted - set(pairs) - {one[1:] for one in pairs})
+    if absent:
+        warnings.warn(f"{absent} of the {len(wanted)} samples asked for are not in the .fam.",
                       UserWarning, stacklevel=4)  # fmt: skip
+    shared = [iid for iid, count in Counter(people["iid"][chosen].tolist()).items() if count > 1 and (iid,) in wanted]
+    if shared:
+        what = f"{len(shared)} of the IIDs asked for are those of several people, such as {shown(shared[0])}"
+        message = f"{what}: all of them are kept. Give FID and IID to tell them apart."
+        warnings.warn(message, UserWarning, stacklevel=4)
     return chosen
 
 
-def _listed(names: Any) -> list[tuple[str, ...]]:
+def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
     """Return a list of names, or of pairs of them, given as such or as a file of lines."""
     if isinstance(names, str | os.PathLike):
         return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{what}={names!r} is neither a file nor a list of names.")
     return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
 
 
@@ -107,7 +143,9 @@ def kept_snps(snps: Array, frequency: Array, missing: Array, min_frequency: floa
         raise ValueError(
             f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with max_missing=0.99."
         )
-    kept = np.flatnonzero((np.minimum(frequency, 1.0 - frequency) >= min_frequency) & (missing <= max_missing))
+    # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
+    common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
+    kept = np.flatnonzero(common & (missing <= max_missing))
     if not len(kept):
         raise ValueError(f"No SNP has min_frequency={min_frequency} and max_missing={max_missing}; loosen them.")
     return kept

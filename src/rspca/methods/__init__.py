@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from rspca.components import Component
 from rspca.methods.dspca import dspca
 from rspca.methods.gpower import gpower_l0, gpower_l1
 from rspca.methods.greedy import greedy
@@ -13,23 +10,24 @@ from rspca.methods.pca import pca
 from rspca.methods.rotation import rotation
 from rspca.methods.rspca import rspca
 from rspca.methods.scotlass import scotlass
+from rspca.methods.settings import Method, checked
 from rspca.methods.spannogram import spannogram
 from rspca.methods.spasm import spasm
 from rspca.methods.tpower import tpower
 
-METHODS: dict[str, Callable[..., list[Component]]] = {
-    "rspca": rspca,
-    "maxcomp": maxcomp,
-    "spasm": spasm,
-    "gpower-l1": gpower_l1,
-    "gpower-l0": gpower_l0,
-    "tpower": tpower,
-    "scotlass": scotlass,
-    "rotation": rotation,
-    "greedy": greedy,
-    "spannogram": spannogram,
-    "dspca": dspca,
-    "pca": pca,
+METHODS: dict[str, Method] = {
+    "rspca": checked(rspca),
+    "maxcomp": checked(maxcomp),
+    "spasm": checked(spasm),
+    "gpower-l1": checked(gpower_l1),
+    "gpower-l0": checked(gpower_l0),
+    "tpower": checked(tpower),
+    "scotlass": checked(scotlass),
+    "rotation": checked(rotation),
+    "greedy": checked(greedy),
+    "spannogram": checked(spannogram),
+    "dspca": checked(dspca),
+    "pca": checked(pca),
 }
 
 FOUND_TOGETHER = ("spasm", "rotation")

@@ -42,6 +42,7 @@ def rotation(
     """
     ks = check_sparsity(k, n_components, op.shape[1])
     check_choice("lengths", lengths, LENGTHS)
+    check_choice("kaiser", kaiser, (True, False))
     if rank is not None:
         check_integer("rank", rank, n_components, op.shape[1])
     find = partial(rotated_components, rank=rank or max(2, n_components), lengths=lengths, kaiser=kaiser)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.checks import spelled
+from rspca.checks import spelled, without_mask
 from rspca.operators.kept import KeptColumns
 from rspca.operators.matrix import DenseOperator, each_entry_once
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
@@ -95,7 +95,7 @@ class BlockOperator(OperatorMixin):
     def _floats(self, block: Any) -> Any:
         if scipy.sparse.issparse(block):
             return block.astype(self._dtype, copy=False)
-        return np.asarray(block, dtype=self._dtype)
+        return np.asarray(without_mask(block), dtype=self._dtype)
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -248,10 +248,25 @@ Read = Callable[[slice], Any]
 
 
 def _reader(source: Any) -> Callable[[], Read]:
-    """Return what begins a pass: from the file itself where that is a mapped one in row order."""
-    if isinstance(source, np.memmap) and source.flags.c_contiguous and _is_whole(source):
-        return lambda: _file_reader(source)
-    return lambda: lambda part: _computed(source[part])
+    """Return what begins a pass: from the file itself where that is a mapped one in row order.
+
+    What was written to a private mapping (mode "c") is in memory alone, and where another file has taken the name, the
+    mapping still is that of the old one: then rows come from the mapping.
+    """
+    rows: Callable[[], Read] = lambda: lambda part: _computed(source[part])  # noqa: E731
+    if not (isinstance(source, np.memmap) and source.mode != "c" and source.flags.c_contiguous and _is_whole(source)):
+        return rows
+    mapped = _identity(source.filename)
+    return lambda: _file_reader(source) if _identity(source.filename) == mapped is not None else rows()
+
+
+def _identity(name: Any) -> tuple[int, int] | None:
+    """Return what tells a file from another one of the same name; None if there is none."""
+    try:
+        found = os.stat(name)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _file_reader(source: np.memmap[Any, Any]) -> Read:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.checks import without_mask
 from rspca.operators.blocks import BlockOperator
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.plink import Calls, PackedOperator, Part
@@ -235,6 +236,19 @@ class PackedCluster(ClusterOperator):
         """Return the operator of some SNPs, in increasing order, on the same files."""
         return self._fewer(np.asarray(support, dtype=np.intp), "select", 1.0)
 
+    def filled_with(self, fill: Array) -> PackedCluster:
+        """Return the same genotypes with other values for missing calls."""
+        blocks = [
+            self.client.submit(_call, block, "filled_with", fill[part], pure=False)
+            for block, part in zip(self.blocks, self._slices, strict=True)
+        ]
+        ends = np.array([part.stop for part in self._slices])
+        filled = PackedCluster(
+            self.client, blocks, ends, self.axis, self.shape, self._dtype, meter=self._meter, share=self._share
+        )
+        filled.calls = self.calls
+        return filled
+
 
 # --- from what users hold to blocks on workers ------------------------------------------------------------------------
 
@@ -245,6 +259,8 @@ def dask_operator(X: Any) -> OperatorMixin:
         raise ValueError(f"X is a Dask array of shape {X.shape}; a matrix of known shape is needed.")
     if np.dtype(X.dtype).kind not in "biuf":
         raise TypeError(f"X has dtype {X.dtype}; only real numbers can be used. Convert it with X.astype(float).")
+    if scipy.sparse.issparse(X._meta) and X._meta.format != "csr":  # others cannot be cut into rows, or only slowly
+        X = X.map_blocks(_by_rows, meta=X._meta.tocsr())
     client = current_client()
     if client is None:
         return BlockOperator(X)
@@ -360,10 +376,14 @@ def _calls(block: PackedOperator) -> Calls:
     return block.calls
 
 
+def _by_rows(data: Any) -> Any:
+    return data.tocsr()
+
+
 def _block(data: Any) -> OperatorMixin:
     if scipy.sparse.issparse(data):
         return SparseOperator(each_entry_once(data.tocsr()))
-    return DenseOperator(np.ascontiguousarray(data))
+    return DenseOperator(np.ascontiguousarray(without_mask(data)))
 
 
 def _open_packed(pieces: list[tuple[str, Array]], n_people: int, people: Array | None, dtype: str) -> PackedOperator:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.matrix import DenseOperator, SparseOperator
 from rspca.operators.protocol import Meter, OperatorMixin, Wrapper, chunks
-from rspca.operators.standardized import Centered
+from rspca.operators.standardized import Centered, Standardized
 
 Array = NDArray[Any]
 
@@ -21,7 +21,7 @@ DOUBLE = np.dtype(np.float64)
 def in_double(op: OperatorMixin) -> OperatorMixin:
     """Return the operator of the same numbers with products in float64: single-precision data are exact numbers.
 
-    The data are converted a block at a time; means and deflations that were found in single precision are found anew.
+    The data are converted a block at a time; means, spreads and deflations found in single precision are found anew.
     """
     if op.dtype == DOUBLE:
         return op
@@ -36,6 +36,8 @@ def in_double(op: OperatorMixin) -> OperatorMixin:
         out.__dict__.pop(cached, None)
     if isinstance(out, Centered):
         out.mean = out.inner.column_sums() / op.shape[0]
+    elif isinstance(out, Standardized):
+        out.weights = out.weights_of(out.inner)
     elif isinstance(out, Deflated):
         out.left = out.inner.matmat(out.v)
     elif isinstance(out, ScoreDeflated):

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.checks import rectangular
+from rspca.checks import rectangular, without_mask
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
-from rspca.operators.standardized import Centered, Scaled
+from rspca.operators.standardized import Centered, Scaled, Standardized
 
 LARGEST = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e150}
 """Largest column norms: sums of a million such columns are single precision, their squares double precision."""
+SMALLEST = {np.dtype(np.float32): 1e-35, np.dtype(np.float64): 1e-145}
+"""Smallest spread that columns can be divided by: below it values, or their squares, lose digits."""
 
 
 def as_operator(X: Any, *, max_memory: int | str | None = None) -> OperatorMixin:
@@ -65,22 +67,16 @@ def _wrapped(X: Any) -> OperatorMixin:
     if not isinstance(X, np.ndarray):
         if isinstance(X, Operator):
             return Adapted(X)
+        check_no_anndata(X)
         X = rectangular("X", X.to_numpy() if hasattr(X, "to_numpy") else X)
     _check_matrix(X)
     return DenseOperator(X if isinstance(X, np.memmap) else np.asarray(X))
 
 
-def without_mask(X: Any) -> Any:
-    """Return X as it is, a masked array without its mask; raise if that hides something."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if np.ma.is_masked(X):
-        hidden = int(np.count_nonzero(np.ma.getmaskarray(X)))
-        raise ValueError(
-            f"X hides {hidden} value(s) under a mask. Impute them first, for example with "
-            "sklearn.impute.SimpleImputer on X.filled(np.nan), or drop the samples or features."
-        )
-    return X.data
+def check_no_anndata(X: Any) -> None:
+    """Raise if X is an AnnData, which has several matrices."""
+    if all(hasattr(X, name) for name in ("X", "obs", "var")):
+        raise TypeError("X is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
 
 
 def is_beyond_arrays(X: Any) -> bool:
@@ -100,6 +96,7 @@ def is_dask(X: Any) -> bool:
 def _streamed(X: Any, max_memory: int | str | None) -> OperatorMixin:
     if isinstance(X, OperatorMixin) or is_dask(X) or not hasattr(X, "dtype"):
         raise TypeError(f"max_memory is for arrays and files with row slices; X is a {type(X).__name__}.")
+    X = X.tocsr() if scipy.sparse.issparse(X) and X.format not in ("csr", "csc") else without_mask(X)
     _check_matrix(X)
     return BlockOperator(X, max_memory)
 
@@ -128,18 +125,26 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
         raise ValueError(
             f"X has columns of norm above {largest:g}, too long for {op.dtype}; divide X by a constant first."
         )
+    mean = sums / m
     if scale is False:
-        return op
-    spread = np.sqrt(norms / m)
+        # rounding of a constant column far from zero, where it is larger than all else, must not be taken for variance
+        size = norms + m * mean**2
+        noise = center & (norms == 0.0) & (size > size[norms > 0.0].max(initial=0.0))
+        return Scaled(op, np.where(noise, 0.0, 1.0)) if noise.any() else op
     if scale == "patterson":
-        mean = sums / m
-        spread = np.sqrt(np.maximum(mean * (1.0 - mean / 2.0), 0.0))
         # numbers between 0 and 2 with this mean have at most this variance
         about_mean = norms if center else norms - m * mean**2
         if np.any((mean < 0.0) | (mean > 2.0) | (about_mean > m * mean * (2.0 - mean) * (1.0 + 1e-6) + 1e-9)):
             raise ValueError("scale='patterson' is for genotypes: every value of X must lie between 0 and 2.")
-    spread[(norms == 0.0) | (spread == 0.0)] = 1.0  # a constant column stays as it is, and is never chosen
-    return Scaled(op, 1.0 / spread)
+    smallest = SMALLEST[op.dtype]
+    short = ((norms > 0.0) & (norms < m * smallest**2)) | ((norms == 0.0) & (mean != 0.0) & (np.abs(mean) < smallest))
+    if short.any():
+        column = int(np.argmax(short))
+        raise ValueError(
+            f"Column {column} of X has a spread below {smallest:g}, too small to be scaled in {op.dtype}; multiply it "
+            "by a constant first."
+        )
+    return Standardized(op, scale)
 
 
 def check_center(center: Any) -> bool:

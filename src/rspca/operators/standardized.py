@@ -61,8 +61,7 @@ class Centered(Wrapper):
         if shift is not None:
             return self.inner.column_sq_norms(self.mean + shift)
         norms = self._about_mean()
-        # What is left of a constant column is the rounding of its mean, which is not variance.
-        rounding = self.shape[0] * (16.0 * np.finfo(self.dtype).eps * self.mean) ** 2
+        rounding = rounding_of_mean(self, self.mean)
         lost = np.flatnonzero(np.isfinite(norms) & (norms <= rounding) & (norms > 0.0))
         self._warn_if_any_vary(lost)
         norms[lost] = 0.0
@@ -187,6 +186,29 @@ class Scaled(Wrapper):
         return RowScaled(self.inner.transposed(), self.weights)
 
 
+class Standardized(Scaled):
+    """X with each column divided by its spread, which is found from X itself.
+
+    A constant column stays as it is if it is not centered; if it is, nothing is left of it, not even rounding.
+
+    scale=True: the standard deviation (ddof 0); "patterson": sqrt(2p(1-p)), p half the mean, for genotypes.
+    """
+
+    def __init__(self, inner: OperatorMixin, scale: bool | str) -> None:
+        self.scale = scale
+        super().__init__(inner, self.weights_of(inner))
+
+    def weights_of(self, inner: OperatorMixin) -> Array:
+        """Return one over the spread of each column."""
+        about_mean = Centered(inner)  # itself, if it is centered
+        if self.scale == "patterson":
+            spread = np.sqrt(np.maximum(about_mean.mean * (1.0 - about_mean.mean / 2.0), 0.0))
+        else:
+            spread = np.sqrt(about_mean.sq_norms / inner.shape[0])
+        varies, length = spread > 0.0, inner.sq_norms > 0.0
+        return np.where(length, 1.0 / np.where(varies, spread, 1.0), 0.0)
+
+
 class RowScaled(Wrapper):
     """diag(weights) X: what scaling features means for the transpose."""
 
@@ -205,6 +227,11 @@ class RowScaled(Wrapper):
     def columns(self, support: Array, /) -> Array:
         """Columns with scaled rows, dense."""
         return _like(_scale_rows(self.weights, self.inner.columns(support)), self)
+
+
+def rounding_of_mean(op: OperatorMixin, mean: Array) -> Array:
+    """Return the squared norms that may be left of constant columns: the rounding of their mean, not variance."""
+    return np.asarray(op.shape[0] * (16.0 * np.finfo(op.dtype).eps * mean) ** 2)
 
 
 def _scale_rows(weights: Array, V: Array) -> Array:
