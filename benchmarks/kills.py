@@ -24,7 +24,7 @@ def main() -> None:
         run.until(kills)
     report(f"kills: {run.kills}; fits finished after them: {run.finished}, each bit for bit the uninterrupted one")
     report("moments: " + ", ".join(f"{run.phases[phase]} {phase}" for phase in PHASES))
-    report(f"kills that left a file half-written beside its place: {run.drafts}, all removed by the next run")
+    report(f"kills that left a file half-written beside its place: {run.drafts}, removed by the next that writes it")
     report(f"components kept at a kill: {run.components_kept / run.kills:.1f} on average; reported and lost: 0")
     report("corrupt or incomplete files in place of results: 0")
 

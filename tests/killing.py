@@ -115,11 +115,12 @@ class Killing:
         drafts = [name for name in there if name.startswith(".") and name.endswith(".tmp")]
         self.drafts += bool(drafts)
         assert set(there) - set(drafts) <= {*RESULTS, "partial.npz"}, there
-        assert len(drafts) <= 1, f"drafts of runs before were left: {drafts}"
+        files = [name.rsplit(".", 2)[0] for name in drafts]
+        assert len(files) == len(set(files)), f"drafts of runs before were left: {drafts}"
         for name in set(RESULTS) & set(there):
             check_whole(folder / name)
         kept = kept_components(folder / "partial.npz") if "partial.npz" in there else 0
-        if kept == 0 and set(RESULTS) <= set(there):  # killed after its last deed, and before it ended
+        if set(RESULTS) <= set(there):  # killed after its last deed, or a run that began again after one that was
             kept = COMPONENTS
         assert kept >= told, f"{told} components were reported, {kept} are kept"
         self.components_kept += kept
