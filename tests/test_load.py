@@ -13,11 +13,11 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import rspca
 from rspca.operators.protocol import OperatorMixin
-from rspca.operators.threads import threads_for
+from rspca.operators.threads import WORTH_SHARING, shared_if_large, small_products_in_one_thread, threads_for
 
 LARGE = (600, 2000)  # beyond a million entries: climbed on a sketch
 
@@ -112,6 +112,54 @@ def test_blas_gets_its_threads_back_after_an_error():
     with pytest.raises(RuntimeError, match="stop"), threads_for(OwnThreads()):
         raise RuntimeError("stop")
     assert blas_threads() == before
+
+
+def test_large_products_of_a_fit_are_shared_and_small_ones_are_not():
+    def counts():
+        return {threads for _, threads in blas_threads()}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with small_products_in_one_thread():
+            assert counts() == {1}
+            with shared_if_large(WORTH_SHARING - 1):
+                assert counts() == {1}
+            with shared_if_large(WORTH_SHARING):
+                assert blas_threads() == before
+            assert counts() == {1}
+            with threads_for(OwnThreads()), shared_if_large(WORTH_SHARING):
+                assert counts() == {1}  # the cores are for others
+        assert blas_threads() == before
+        with shared_if_large(WORTH_SHARING):
+            assert blas_threads() == before
+
+
+def test_a_fit_leaves_blas_its_threads_and_uses_one_for_what_is_small():
+    seen = []
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        rspca.decompose(data(0, LARGE), 2, k=10, random_state=0, on_step=lambda _: seen.append(blas_threads()))
+        assert blas_threads() == before
+    assert {threads for _, threads in seen[0]} == {1}
+
+
+def test_a_large_product_that_outlasts_a_fit_in_another_thread_leaves_blas_its_threads():
+    started, ended = threading.Event(), threading.Event()
+
+    def product():
+        with shared_if_large(WORTH_SHARING):
+            started.set()
+            assert ended.wait(10)
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(1) as pool:
+            with small_products_in_one_thread():
+                running = pool.submit(product)
+                assert started.wait(10)
+            ended.set()
+            running.result()
+        assert blas_threads() == before
 
 
 # --- processes ------------------------------------------------------------------------------------------------------

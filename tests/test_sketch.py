@@ -154,7 +154,7 @@ def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
     np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())
 
 
-def test_several_vectors_are_multiplied_at_first_and_fewer_where_each_costs_a_product():
+def test_several_vectors_are_multiplied_at_first_and_one_where_each_costs_a_product():
     asked = []
 
     class Watched(SparseOperator):
@@ -167,9 +167,16 @@ def test_several_vectors_are_multiplied_at_first_and_fewer_where_each_costs_a_pr
     for op in (Centered(sparse), ScoreDeflated(Centered(sparse), np.eye(1, sparse.shape[0])[0])):
         asked.clear()
         Sketch(op)
-        widths.append(asked[0])
-    assert widths == [(4,), (8,)]
+        widths.append(asked[:1])
+    assert widths == [[], [(8,)]]  # one by one with what confirms them
     assert Centered(as_operator(kinds()["dense"])).first_block == 8
+
+
+def test_a_sketch_of_sparse_data_begins_with_the_leading_direction():
+    X = kinds()["sparse"]
+    op = Centered(as_operator(X))
+    leading = np.linalg.svd(X.toarray() - X.toarray().mean(axis=0), full_matrices=False)[2][0]
+    assert abs(Sketch(op).directions()[0] @ leading) > 0.99
 
 
 def test_a_sketch_has_no_more_rows_than_the_data_have_directions():

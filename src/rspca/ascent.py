@@ -138,9 +138,12 @@ def improve_by_sketch(
 
 def _promising(data: Sketch, v: Array, gradient: Array, count: int, choice: Choice) -> Array:
     """Return the features in use and those of the largest gradients; with groups, the best of each before others."""
-    if choice.groups is None:
-        return data.features(np.where(v, np.inf, gradient), count)
-    return np.union1d(nonzeros(v), choice.largest(gradient, count))
+    used = v != 0.0
+    if choice.groups is not None:
+        used[choice.largest(gradient, count)] = True
+    else:
+        used[data.features(np.where(used, 0.0, gradient), count - int(np.count_nonzero(used)))] = True
+    return used.nonzero()[0]
 
 
 def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> list[Polished]:

@@ -51,7 +51,8 @@ def linearized(
     x, gradient, variance = start, op.gram(start), -np.inf  # the start need not satisfy the constraints
     before, beta, last_gain = gradient, 0.0, np.inf
     for iteration in range(1, max_iter + 1):
-        y = l1_l2_maximizer(gradient + beta * (gradient - before), k, expected=nonzeros(x))
+        ahead = gradient + beta * (gradient - before) if beta > 0.0 else gradient
+        y = l1_l2_maximizer(ahead, k, expected=nonzeros(x))
         y_gradient = op.gram(y)
         y_variance = float(y @ y_gradient)
         if beta > 0.0 and y_variance < variance:

@@ -64,23 +64,28 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     are in every support.
     """
     used = nonzeros(x)
-    if n_draws == 0 or len(used) < k:
+    if len(used) < k:
         return [top_k(np.abs(x), k)]
-    used = used[decreasing(np.abs(x[used]))]  # so that the order of the features does not matter
-    largest = np.sort(used[:k])
+    size = np.abs(x[used])
+    if n_draws == 0:
+        return [used[top_k(size, k)]]
+    by_size = decreasing(size)  # in which they are drawn, so that the order of the features does not matter
+    largest = np.sort(used[by_size[:k]])
     found = {largest.tobytes(): largest}
     p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
-    sure = int(np.count_nonzero(p >= 1.0))
-    certain, pool, p, wanted = used[:sure], used[sure:], p[sure:], k - sure
+    chosen = np.tile(p >= 1.0, (n_draws, 1))
+    pool = by_size[~chosen[0, by_size]]
+    wanted = k - (len(used) - len(pool))
     if len(pool) > wanted > 0:
-        ends = np.zeros(len(pool) + 1)
-        for _ in range(n_draws):
-            order = rng.permutation(len(pool))  # an order for each draw: in a common one few supports can come up
-            np.cumsum(p[order], out=ends[1:])
-            # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
-            marks = np.floor(ends * (wanted / ends[-1]) - rng.random())
-            drawn = pool[order[np.flatnonzero(marks[1:] > marks[:-1])]]
-            support = np.sort(np.concatenate([certain, drawn]))
+        # an order for each draw: in a common one few supports can come up
+        orders = pool[np.stack([rng.permutation(len(pool)) for _ in range(n_draws)])]
+        ends = np.zeros((n_draws, len(pool) + 1))
+        np.cumsum(p[orders], axis=1, out=ends[:, 1:])
+        # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
+        marks = np.floor(ends * (wanted / ends[:, -1:]) - rng.random((n_draws, 1)))
+        np.put_along_axis(chosen, orders, marks[:, 1:] > marks[:, :-1], axis=1)
+        for draw in chosen:
+            support = used[draw]
             found.setdefault(support.tobytes(), support)
     return list(found.values())
 

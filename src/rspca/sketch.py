@@ -9,7 +9,7 @@ import numpy as np
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import decreasing, top_k
+from rspca.vectors import decreasing, spread, top_k, unit
 
 MOST_ROWS = 40
 """The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
@@ -57,18 +57,26 @@ class Sketch:
         self._filled = self._compared = 0
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
         sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
-        part = op.restrict(sampled)
-        V = np.empty((len(sampled), op.first_block))
+        numbers = np.empty((len(sampled), op.first_block))
         # numbers go to features by their variance, not by their place: so the order of the features does not matter
         by_variance = decreasing(op.sq_norms[sampled])
-        V[by_variance] = np.random.default_rng(len(sampled)).standard_normal(V.shape)
+        numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
+        if op.first_block > 1:
+            self._learn_block(sampled, numbers)
+        else:
+            start = op.sq_norms[sampled] * (1.0 + 0.5 * numbers[:, 0])
+            self.confirm(spread(unit(start), sampled, n))
+        self._find_leading()
+
+    def _learn_block(self, sampled: Array, V: Array) -> None:
+        """Learn the directions to which power steps on some columns lead, in one read of X."""
+        part = self.source.restrict(sampled)
         for _ in range(POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
         left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
         sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
         left = left[:, sizes > self._rounding * np.max(sizes)]
-        self._add(left, op.rmatmat(left).T)
-        self._find_leading()
+        self._add(left, self.source.rmatmat(left).T)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the features with the largest gradients, or all if few would be left out."""

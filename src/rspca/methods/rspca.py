@@ -12,6 +12,7 @@ from rspca.checks import check_sparsity
 from rspca.components import Component, OnComponent, OnStep
 from rspca.decomposition import Options, rspca_component
 from rspca.operators.protocol import OperatorMixin
+from rspca.operators.threads import small_products_in_one_thread
 from rspca.sequence import Found, one_after_another
 
 
@@ -36,7 +37,8 @@ def rspca(
     streams = iter(rng.spawn(n_components)[len(earlier) :])
 
     def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
-        return rspca_component(op, k, tell, options=chosen, normalization=normalization, rng=next(streams))
+        with small_products_in_one_thread():
+            return rspca_component(op, k, tell, options=chosen, normalization=normalization, rng=next(streams))
 
     return one_after_another(
         find, op, ks, deflation=deflation, on_step=on_step, on_component=on_component, earlier=earlier

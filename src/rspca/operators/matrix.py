@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from rspca.operators.protocol import BLOCK_BYTES, Array, Meter, OperatorMixin, chunks
+from rspca.operators.threads import shared_if_large
 from rspca.vectors import nonzeros, spread
 
 CACHE_BYTES = 1 << 24
 """Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
 two BLAS calls does not show."""
-FEW_OF_ROWS, FEW_OF_COLUMNS = 0.02, 0.14
+FEW_OF_ROWS, FEW_OF_COLUMNS = 0.1, 0.14
 """Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
-rows every entry costs a line of cache."""
+rows every entry costs a line of cache, but the next vector uses nearly the same, and those are kept."""
 SOON_MULTIPLIED = 2**17
 """Entries that are all multiplied before a few columns are found among them: sketches have as many."""
 MOST_TAKEN_OVER = 0.1
@@ -98,7 +99,8 @@ class DenseOperator(_InMemory):
         self._meter.add(self._share)
         V = np.asarray(V, dtype=self._dtype)
         if self._direct:
-            return np.asarray(self.X @ V)
+            with shared_if_large(self.X.size):
+                return np.asarray(self.X @ V)
         out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
         for part in self._blocks():
             out[part] = self._rows(part) @ V
@@ -109,7 +111,8 @@ class DenseOperator(_InMemory):
         self._meter.add(self._share)
         U = np.asarray(U, dtype=self._dtype)
         if self._direct:  # for a block of columns in this order: a third less time than X.T @ U
-            return np.asarray((U.T @ self.X).T)
+            with shared_if_large(self.X.size):
+                return np.asarray((U.T @ self.X).T)
         out = np.zeros((self.shape[1], *U.shape[1:]), dtype=np.float64)
         for part in self._blocks():
             out += self._rows(part).T @ U[part]
@@ -122,10 +125,15 @@ class DenseOperator(_InMemory):
         """
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         few = self._few_nonzeros(V)
-        if self._direct and (self.X.nbytes <= 2 * CACHE_BYTES or not (self._fused or few is None)):
-            self._meter.add(self._share if few is None else self._share + self._part(few))
-            scores = _product(self.X, V, few) - shift
-            return np.asarray(self.X.T @ scores, dtype=np.float64), scores
+        if few is not None:
+            kept = self._fused  # columns of rows are worth keeping, columns in one piece are as quickly read again
+            scores = (self.restrict(few).matmat(V[few]) if kept else self.columns(few) @ V[few]) - shift
+            return np.asarray(self.rmatmat(scores), dtype=np.float64), scores
+        if self._direct and self.X.nbytes <= 2 * CACHE_BYTES:
+            self._meter.add(self._share)
+            with shared_if_large(self.X.size):
+                scores = self.X @ V - shift
+                return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         if not self._fused:
             return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
@@ -133,14 +141,15 @@ class DenseOperator(_InMemory):
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
         for part in self._blocks():
             rows = self._rows(part)
-            scores[part] = _product(rows, V, few) - shift
-            out += rows.T @ scores[part]
+            with shared_if_large(rows.size):
+                scores[part] = rows @ V - shift
+                out += rows.T @ scores[part]
             del rows  # or two blocks would be there when the next is made
         return out, scores
 
     def _few_nonzeros(self, V: Array) -> Array | None:
         """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
-        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED:
+        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED or not self._direct:
             return None
         places = nonzeros(V)
         return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
@@ -223,15 +232,12 @@ class DenseOperator(_InMemory):
 
 
 def _take(X: Array, support: Array) -> Array:
-    """X[:, support], in half the time of indexing."""
+    """X[:, support], in half the time of indexing, or less: NumPy writes in place where no index can be wrong."""
+    inside = len(support) > 0 and support.min() >= 0 and support.max() < X.shape[1]
+    mode: Literal["clip", "raise"] = "clip" if inside else "raise"
     if X.flags.c_contiguous:
-        return np.take(X, support, axis=1)
-    return np.take(X.T, support, axis=0).T
-
-
-def _product(X: Array, V: Array, support: Array | None) -> Array:
-    """X V, from the columns of the support if V is zero elsewhere."""
-    return np.asarray(X @ V if support is None else _take(X, support) @ V[support])
+        return np.take(X, support, axis=1, mode=mode)
+    return np.take(X.T, support, axis=0, mode=mode).T
 
 
 def each_entry_once(X: Any) -> Any:
@@ -245,8 +251,8 @@ def each_entry_once(X: Any) -> Any:
 class SparseOperator(_InMemory):
     """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
 
-    first_block = 4
-    """Few: several vectors cost nearly as much together as one by one."""
+    first_block = 1
+    """Several vectors cost as much together as one by one, and one by one each learns from those before."""
 
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared

@@ -1,49 +1,96 @@
-"""Who may use the cores: products that bring threads of their own, or BLAS, not both at once."""
+"""Who may use the cores: BLAS in as many threads as a product is worth, or kernels that bring threads of their own."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from rspca.operators.protocol import OperatorMixin
 
+WORTH_SHARING = 2**20
+"""Entries of a matrix from which on its products are shared among threads. BLAS shares far smaller ones: there the
+threads wait for each other, and for the cores, if anything else wants them, longer than they save."""
 
-class _OneBlasThread:
-    """BLAS in one thread as long as anyone wants it so: the limit is the process's, and fits in threads overlap.
+
+class _BlasThreads:
+    """BLAS in one thread as long as anyone wants it so: the number is the process's, and fits in threads overlap.
 
     Had each its own, the one that ended last would put back what it found when it began: the limit of another.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._wanted = 0
-        self._limit: Any = None
+        self._wanted = self._wanted_for_all = 0
+        self._usual = list[tuple[Any, int]]()
 
-    def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
+    @contextmanager
+    def one(self, *, large_products_too: bool) -> Iterator[None]:
         with self._lock:
             if self._wanted == 0:
-                self._limit = threadpool_limits(1, user_api="blas")
+                libraries = _loaded.__wrapped__() if large_products_too else _loaded()
+                self._usual = [(library, library.get_num_threads()) for library in libraries]
+                self._set(one=True)
             self._wanted += 1
+            self._wanted_for_all += large_products_too
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._wanted -= 1
+                self._wanted_for_all -= large_products_too
+                if self._wanted == 0:
+                    self._set(one=False)
 
-    def __exit__(self, *_: object) -> None:
+    @contextmanager
+    def all(self) -> Iterator[None]:
+        """Give a large product what BLAS had, unless someone wants the cores for other threads."""
         with self._lock:
-            self._wanted -= 1
-            if self._wanted == 0:
-                self._limit.restore_original_limits()
+            if self._wanted > self._wanted_for_all == 0:
+                self._set(one=False)
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._wanted:  # or all have ended meanwhile
+                    self._set(one=True)
+
+    def _set(self, *, one: bool) -> None:
+        for library, usual in self._usual:
+            library.set_num_threads(1 if one else usual)
+            if hasattr(library, "clear_controlling_thread"):  # newer ones heed only the thread that set it first
+                library.clear_controlling_thread()
 
 
-_one_blas_thread = _OneBlasThread()
+@functools.cache
+def _loaded() -> list[Any]:
+    """Return the BLAS libraries of this process; to find them takes as long as some small fits."""
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+_blas = _BlasThreads()
 
 
 @contextmanager
 def threads_for(op: OperatorMixin) -> Iterator[None]:
     """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call."""
-    if not op.own_threads:
+    with _blas.one(large_products_too=True) if op.own_threads else nullcontext():
         yield
-        return
-    with _one_blas_thread:
+
+
+@contextmanager
+def small_products_in_one_thread() -> Iterator[None]:
+    """Let BLAS share large products only, for work that has many small ones."""
+    with _blas.one(large_products_too=False):
+        yield
+
+
+@contextmanager
+def shared_if_large(entries: int) -> Iterator[None]:
+    """Let BLAS use all its threads for a product with a matrix of so many entries, if it is worth it."""
+    with _blas.all() if entries >= WORTH_SHARING else nullcontext():
         yield
