@@ -18,7 +18,7 @@ ROWS_BUDGET = 4 * 10**6
 MOST_SWAPS = 500
 SMALLEST_GAIN = 1e-10
 """Relative gain below which a swap counts as none."""
-WORTHWHILE = 1e-6
+WORTHWHILE = 1e-5
 """Relative gain of exchanging several features below which that is not tried again: it costs a pass over X."""
 FIRST_CLIMB = 6
 """Steps that each candidate climbs before the best of them goes on alone."""

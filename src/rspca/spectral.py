@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from rspca.vectors import unit
 
 DENSE = 64
 """Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
+TINY = float(np.finfo(float).tiny)
 BASIS = 40
 """Vectors after which Lanczos restarts from the pairs it has."""
 
@@ -61,12 +63,12 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
         image = op.gram(basis[:, filled - 1])
         rest, coefficients = _orthogonalized(image, basis[:, :filled])
         projected[:filled, filled - 1] = projected[filled - 1, :filled] = coefficients
-        beta = float(np.linalg.norm(rest))
+        beta = math.sqrt(rest @ rest)
         values, weights = np.linalg.eigh(projected[:filled, :filled])
         values, weights = values[::-1], weights[:, ::-1]
-        scale = max(float(values[0]), np.finfo(float).tiny)
-        residuals = beta * np.abs(weights[-1, :count])
-        converged = filled >= count and residuals.max() <= tol * scale
+        scale = max(float(values[0]), TINY)
+        residual = beta * max(abs(float(weight)) for weight in weights[-1, :count])
+        converged = filled >= count and residual <= tol * scale
         if converged or filled == n or iteration == max_iter:
             break
         if filled == size:  # restart: the wanted vectors, in which A is diagonal, and the residual they share
@@ -77,7 +79,8 @@ def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, m
             filled = kept
         if beta <= 1e-14 * scale:  # the space is invariant: go on outside it
             rest, _ = _orthogonalized(_fresh(n, filled), basis[:, :filled])
-        basis[:, filled] = unit(rest)
+            beta = math.sqrt(rest @ rest)
+        basis[:, filled] = rest / beta
         filled += 1
     return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
 
