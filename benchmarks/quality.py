@@ -1,6 +1,6 @@
 """Quality on every data set: our default against every other method, and the deflation schemes side by side.
 
-    python benchmarks/quality.py                 both, a quarter of an hour
+    python benchmarks/quality.py                 both, some minutes
     python benchmarks/quality.py --deflations    the second alone
 
 Writes benchmarks/results/rivals.txt and quality.txt. Data: the folder that RSPCA_DATA names, or shared/data beside the

@@ -5,25 +5,24 @@
 
 Each ratio is the median of 7 ratios: of a run to a run of scipy.sparse.linalg.svds(X, 1) on the same centered operator
 right before it, because the speed of a machine changes within seconds. Our time includes means, column norms,
-polishing, refit and explained variance; svds gets the centered operator ready-made. A turn is a pause and then three
-runs at once. The quickest of the three counts, for both alike: what the others take longer is not theirs, but that of
-cold caches, or of threads of another BLAS that still spin. The first, of a process that has slept, is printed beside
-it, and then both in turn without any pause: there the threads of SciPy's BLAS, which only svds uses, spin into our
-turn, and on two cores take a third of it. The same in turn with one thread of BLAS, in a process of its own, is what
-the two take when nothing spins.
+polishing, refit and explained variance; svds gets the centered operator ready-made. The two run strictly in turn, in
+one process, with the threads that BLAS takes by itself.
+
+NumPy and SciPy bring a BLAS each, and only svds uses both: its threads spin for a while into our turn. So two other
+ways to measure are printed beside it. At rest: a turn is a pause and then three runs, of which the quickest counts, for
+both alike. One thread: strictly in turn again, in a process with one thread of BLAS, where nothing spins.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import statistics
 import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,21 +40,24 @@ SHARES = (0.01, 0.05, 0.20)
 RIVAL_SECONDS = 90
 
 
-class Times(NamedTuple):
-    """Seconds, or ratios of them: of the first run after a pause, and of the quickest of several."""
+class Ratio(NamedTuple):
+    """The median of ratios, and those of both times in seconds."""
 
-    first: float
-    best: float
+    ratio: float
+    ours: float
+    reference: float
 
 
-def seconds(work: Callable[[], Any]) -> Times:
+def seconds(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def seconds_at_rest(work: Callable[[], Any]) -> float:
+    """Return the time of the quickest of several runs after a pause."""
     time.sleep(PAUSE)
-    stamps = [time.perf_counter()]
-    for _ in range(IN_A_ROW):
-        work()
-        stamps.append(time.perf_counter())
-    spent = [after - before for before, after in itertools.pairwise(stamps)]
-    return Times(spent[0], min(spent))
+    return min(seconds(work) for _ in range(IN_A_ROW))
 
 
 def one_svds(X: Any) -> Callable[[], Any]:
@@ -66,29 +68,15 @@ def one_svds(X: Any) -> Callable[[], Any]:
     return lambda: svds(linear, 1)
 
 
-def medians(times: Iterable[Times]) -> Times:
-    return Times(*(statistics.median(column) for column in zip(*times, strict=True)))
-
-
-def ratio(ours: Callable[[], Any], reference: Callable[[], Any], runs: int = RUNS) -> tuple[Times, Times, Times]:
-    """Return the medians of the ratios, and those of both times, from runs in turn after one warm-up each."""
-    ours(), reference()
-    pairs = [(seconds(reference), seconds(ours)) for _ in range(runs)]
-    theirs, mine = (medians(column) for column in zip(*pairs, strict=True))
-    quotients = (Times(mine.first / theirs.first, mine.best / theirs.best) for theirs, mine in pairs)
-    return medians(quotients), mine, theirs
-
-
-def in_turn(ours: Callable[[], Any], reference: Callable[[], Any]) -> float:
-    """Return the median ratio of runs in turn, without a pause."""
-    ratios = []
-    for _ in range(RUNS):
-        stamps = [time.perf_counter()]
-        for work in (reference, ours):
-            work()
-            stamps.append(time.perf_counter())
-        ratios.append((stamps[2] - stamps[1]) / (stamps[1] - stamps[0]))
-    return statistics.median(ratios)
+def compared(
+    ours: Callable[[], Any], reference: Callable[[], Any], timed: Callable[[Callable[[], Any]], float]
+) -> Ratio:
+    """Return what runs in turn take, after one of each to warm up."""
+    reference(), ours()
+    pairs = [(timed(reference), timed(ours)) for _ in range(RUNS)]
+    theirs, mine = zip(*pairs, strict=True)
+    ratio = statistics.median(one / other for other, one in pairs)
+    return Ratio(ratio, statistics.median(mine), statistics.median(theirs))
 
 
 def in_one_thread(name: str) -> list[float]:
@@ -104,8 +92,7 @@ def print_in_turn(name: str) -> None:
     X = WORKLOADS[name]()
     for share in SHARES:
         ours, reference = partial(rspca.decompose, X, 1, k=int(share * X.shape[1]), random_state=0), one_svds(X)
-        ours(), reference()
-        print(in_turn(ours, reference))
+        print(compared(ours, reference, seconds).ratio)
 
 
 def nbytes(X: Any) -> int:
@@ -123,8 +110,8 @@ def peak_memory(work: Callable[[], Any]) -> int:
 def main_table(say: Report) -> None:
     say("\nOne polished, refitted component; time over svds(X, 1), passes over X, peak memory beyond X\n")
     say(
-        f"{'data':<20}{'k':>6}{'time/svds':>11}{'after pause':>13}{'no pause':>10}{'one thread':>12}{'ms':>9}"
-        f"{'svds ms':>9}{'passes':>8}{'MB':>8}{'allowed':>9}{'share':>9}"
+        f"{'data':<20}{'k':>6}{'time/svds':>11}{'at rest':>9}{'one thread':>12}{'ms':>9}{'svds ms':>9}"
+        f"{'passes':>8}{'MB':>8}{'allowed':>9}{'share':>9}"
     )
     for name, make in WORKLOADS.items():
         quiet = in_one_thread(name)
@@ -135,13 +122,13 @@ def main_table(say: Report) -> None:
             k = int(share * n)
             found = rspca.decompose(X, 1, k=k, random_state=0)
             ours, reference = partial(rspca.decompose, X, 1, k=k, random_state=0), one_svds(X)
-            quotient, mine, theirs = ratio(ours, reference)
+            in_turn, at_rest = (compared(ours, reference, timed) for timed in (seconds, seconds_at_rest))
             extra = peak_memory(ours) / 1e6
             item = X.dtype.itemsize
             allowed = 0.1 * nbytes(X) / 1e6 + 50 + m * k * item / 1e6 + 8 * min(m, k) ** 2 / 1e6
             say(
-                f"{name:<20}{k:>6}{quotient.best:>11.2f}{quotient.first:>13.2f}{in_turn(ours, reference):>10.2f}"
-                f"{one_thread:>12.2f}{1e3 * mine.best:>9.1f}{1e3 * theirs.best:>9.1f}{found.passes:>8.1f}"
+                f"{name:<20}{k:>6}{in_turn.ratio:>11.2f}{at_rest.ratio:>9.2f}{one_thread:>12.2f}"
+                f"{1e3 * in_turn.ours:>9.1f}{1e3 * in_turn.reference:>9.1f}{found.passes:>8.1f}"
                 f"{extra:>8.1f}{allowed:>9.1f}{found.components[0].variance / largest:>9.4f}"
             )
 
@@ -156,7 +143,7 @@ def two_components(say: Report) -> None:
             found = rspca.decompose(X, 2, k=k, random_state=0)
             once = lambda X=X, k=k: rspca.decompose(X, 1, k=k, random_state=0)  # noqa: E731
             twice = lambda X=X, k=k: rspca.decompose(X, 2, k=k, random_state=0)  # noqa: E731
-            both_over_one = ratio(twice, once)[0].best
+            both_over_one = compared(twice, once, seconds_at_rest).ratio
             second = found.components[1]
             say(f"{name:<20}{k:>6}{both_over_one - 1:>14.2f}{second.passes:>8.1f}{second.n_iter:>7}")
 
@@ -173,7 +160,7 @@ def growth(say: Report) -> None:
             X = rspca.datasets.make_genotypes(m, n, dtype=np.float32)[0]
             work = lambda X=X, n=n: rspca.decompose(X, 1, k=n // 20, random_state=0)  # noqa: E731
             work()
-            times.append(medians(seconds(work) for _ in range(RUNS)).best)
+            times.append(statistics.median(seconds_at_rest(work) for _ in range(RUNS)))
         size = [shape[0 if axis == "m" else 1] for shape in shapes]
         slope = np.polyfit(np.log(size), np.log(times), 1)[0]
         say(f"{axis} = {size}: {[round(1e3 * t, 1) for t in times]} ms, slope {slope:.2f}")
@@ -200,7 +187,7 @@ def one_rival(rival: str, workload: str) -> None:
     X = WORKLOADS[workload]()
     k = X.shape[1] // 100
     op = Centered(as_operator(X))
-    reference = medians(seconds(one_svds(X)) for _ in range(3)).first  # the package runs once, too
+    reference = statistics.median(seconds(one_svds(X)) for _ in range(3))
     largest = float(rspca.decompose(X, 1, method="pca", k=k).components[0].variance)
     started = time.perf_counter()
     if rival == "rspca":

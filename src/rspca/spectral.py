@@ -35,7 +35,7 @@ def leading_pairs(
     m, n = op.shape
     count = min(count, n)
     if count <= m <= DENSE < n and m * n <= 2**20:
-        block = np.asarray(op.columns(np.arange(n)), dtype=np.float64)
+        block = np.asarray(op.all_columns(), dtype=np.float64)
         values, left = _top(block @ block.T, count)
         vectors = block.T @ left
         lengths = np.linalg.norm(vectors, axis=0)

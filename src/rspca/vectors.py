@@ -18,7 +18,7 @@ NEARLY_TIED = 1e-3
 """The same, up to which a level between them has lost digits that matter."""
 SAMPLE = 512
 """Values from which it is guessed where the k-th largest of many is."""
-MOST_GUESSES = 4
+MOST_GUESSES = 6
 """Times that its non-zeros are guessed before magnitudes are sorted."""
 
 

@@ -15,11 +15,11 @@ from rspca.vectors import nonzeros, spread
 CACHE_BYTES = 1 << 24
 """Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
 two BLAS calls does not show."""
-FEW_OF_ROWS, FEW_OF_COLUMNS = 0.1, 0.14
+FEW_OF_ROWS, FEW_OF_COLUMNS = 0.05, 0.14
 """Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
 rows every entry costs a line of cache, but the next vector uses nearly the same, and those are kept."""
 SOON_MULTIPLIED = 2**17
-"""Entries that are all multiplied before a few columns are found among them: sketches have as many."""
+"""Entries that are all multiplied, or copied, before a few columns are found among them: sketches have as many."""
 MOST_TAKEN_OVER = 0.1
 """Share of all columns up to which what the last restriction has of the next is copied from there: both exist then, and
 more than these are as quickly read from X."""
@@ -159,6 +159,11 @@ class DenseOperator(_InMemory):
         self._meter.add(self._part(support))
         return _take(self.X, support) if self._direct else np.asarray(self.X[:, support], dtype=self._dtype)
 
+    def all_columns(self) -> Array:
+        """X, where it is."""
+        self._meter.add(self._share)
+        return np.asarray(self.X, dtype=self._dtype)
+
     def _restricted(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
         taken = self._taken_over(support)
@@ -169,7 +174,7 @@ class DenseOperator(_InMemory):
     def _taken_over(self, support: Array) -> Array | None:
         """X[:, support], most of it from the last restriction, if that has most of it."""
         last = self._restriction
-        if last is None or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
+        if last is None or self.X.size <= SOON_MULTIPLIED or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
             return None
         known, columns = last[0], cast(DenseOperator, last[1]).X
         places = np.minimum(np.searchsorted(known, support), len(known) - 1)

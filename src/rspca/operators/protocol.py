@@ -108,6 +108,10 @@ class OperatorMixin:
         """X[:, support], dense."""
         raise NotImplementedError
 
+    def all_columns(self) -> Array:
+        """X, dense: for small X only, and not to be written to."""
+        return self.columns(np.arange(self.shape[1]))
+
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T in float64, and T = X V - 1 shift'; `shift` is what a wrapper that centers takes off the scores."""
         scores = self.matmat(V) - _as(shift, self.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rspca.operators.protocol import OperatorMixin
@@ -73,24 +73,19 @@ def _loaded() -> list[Any]:
 
 
 _blas = _BlasThreads()
+_as_they_are = nullcontext()
 
 
-@contextmanager
-def threads_for(op: OperatorMixin) -> Iterator[None]:
+def threads_for(op: OperatorMixin) -> AbstractContextManager[None]:
     """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call."""
-    with _blas.one(large_products_too=True) if op.own_threads else nullcontext():
-        yield
+    return _blas.one(large_products_too=True) if op.own_threads else _as_they_are
 
 
-@contextmanager
-def small_products_in_one_thread() -> Iterator[None]:
+def small_products_in_one_thread() -> AbstractContextManager[None]:
     """Let BLAS share large products only, for work that has many small ones."""
-    with _blas.one(large_products_too=False):
-        yield
+    return _blas.one(large_products_too=False)
 
 
-@contextmanager
-def shared_if_large(entries: int) -> Iterator[None]:
+def shared_if_large(entries: int) -> AbstractContextManager[None]:
     """Let BLAS use all its threads for a product with a matrix of so many entries, if it is worth it."""
-    with _blas.all() if entries >= WORTH_SHARING else nullcontext():
-        yield
+    return _blas.all() if entries >= WORTH_SHARING else _as_they_are
