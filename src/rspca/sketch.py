@@ -13,7 +13,7 @@ from rspca.vectors import decreasing, spread, top_k, unit
 
 MOST_ROWS = 40
 """The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
-SAMPLED, FEWEST_SAMPLED = 40, 512
+SAMPLED, FEWEST_SAMPLED = 32, 512
 """The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
 POWER_STEPS = 2
 """Block power steps on these columns."""
