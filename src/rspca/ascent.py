@@ -42,10 +42,10 @@ Tell = Callable[[str, int, float], None]
 def relax(data: Sketch | Whole, k: int, starts: list[Array], *, max_iter: int, tol: float, tell: Tell) -> Climbed:
     """Stage 1 from the best of several starts; stationary for X itself, however small the stand-in.
 
-    A round takes several steps on the stand-in; the work ends when these gain less than tol each, and when the next
-    step needs no feature that the stand-in lacked.
+    A round takes several steps on the stand-in; the work ends when they gain little together, and when the next step
+    needs no feature that the stand-in lacked.
     """
-    enough, fine = tol * data.most_steps, tol * data.patience
+    enough, fine = tol * data.enough, tol * data.patience
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, most: int, tol: float) -> tuple[Climbed, Array]:

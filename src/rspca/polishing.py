@@ -234,9 +234,10 @@ def _best_exchange(
     rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
 ) -> tuple[int, int] | None:
     """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
-    tries = min(8 if len(support) <= 100 else 2, np.count_nonzero(score))
+    promising = (score.ravel() > 0.0).nonzero()[0]  # few, as a rule; to order all with their ties takes far longer
+    tries = 8 if len(support) <= 100 else 2
     best, found = value, None
-    for flat in np.argpartition(score, score.size - tries, axis=None)[score.size - tries :] if tries else ():
+    for flat in promising[np.argsort(score.ravel()[promising])[-tries:]]:
         i, j = np.unravel_index(flat, score.shape)
         inside = _symmetric(rows[:, support])
         inside[i, :] = inside[:, i] = rows[:, entering[j]]

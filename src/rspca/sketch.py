@@ -43,6 +43,8 @@ class Sketch:
     exact = False
     most_steps = 12
     """Steps that an iteration takes on a sketch before X is asked again."""
+    enough = 100.0
+    """Tolerances that a read of X gains, at most, when stage 1 ends: what follows rounds and polishes."""
     patience = 0.1
     """Steps on a sketch cost little, so they go on beyond the tolerance."""
     rough = 1e-5
@@ -163,6 +165,7 @@ class Whole:
 
     exact = True
     most_steps = 10**9
+    enough = 1e9
     patience = 1.0
     rough = 0.0
 
