@@ -31,7 +31,7 @@ class _BlasThreads:
         with self._lock:
             if self._wanted == 0:
                 libraries = _loaded.__wrapped__() if large_products_too else _loaded()
-                self._usual = [(library, library.get_num_threads()) for library in libraries]
+                self._usual = [(one, threads) for one in libraries if (threads := one.get_num_threads())]
                 self._set(one=True)
             self._wanted += 1
             self._wanted_for_all += large_products_too
