@@ -66,6 +66,7 @@ class Sketch:
         if op.first_block > 1:
             self._learn_block(sampled, numbers)
         else:
+            # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
             start = op.sq_norms[sampled] * (1.0 + 0.5 * numbers[:, 0])
             self.confirm(spread(unit(start), sampled, n))
         self._find_leading()

@@ -13,6 +13,7 @@ from rspca.vectors import unit
 DENSE = 64
 """Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
 TINY = float(np.finfo(float).tiny)
+"""What a largest eigenvalue counts as that is zero."""
 BASIS = 40
 """Vectors after which Lanczos restarts from the pairs it has."""
 

@@ -19,7 +19,7 @@ NEARLY_TIED = 1e-3
 SAMPLE = 512
 """Values from which it is guessed where the k-th largest of many is."""
 MOST_GUESSES = 6
-"""Times that its non-zeros are guessed before magnitudes are sorted."""
+"""Times that the non-zeros of `l1_l2_maximizer` are guessed before all magnitudes are looked at."""
 
 
 def top_k(values: Array, k: int) -> Array:

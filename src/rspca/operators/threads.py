@@ -30,6 +30,7 @@ class _BlasThreads:
     def one(self, *, large_products_too: bool) -> Iterator[None]:
         with self._lock:
             if self._wanted == 0:
+                # who needs all the cores for long also looks for libraries that were loaded meanwhile
                 libraries = _loaded.__wrapped__() if large_products_too else _loaded()
                 self._usual = [(one, threads) for one in libraries if (threads := one.get_num_threads())]
                 self._set(one=True)
