@@ -22,7 +22,7 @@ from rspca.components import Component, OnComponent, OnStep
 from rspca.formats.named import plain
 from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_center, check_finite, check_no_anndata, is_beyond_arrays
-from rspca.operators.standardized import rounding_of_mean
+from rspca.operators.standardized import about
 from rspca.studies import (
     Matched,
     are_snps,
@@ -218,7 +218,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)
         self.n_samples_ = found.n_samples
-        self.mean_ = found.mean.astype(dtype)
+        self.mean_ = found.mean  # float64: rounded to single precision a mean may be off by more than the spread
         self.scale_ = found.scale.astype(dtype)
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
@@ -245,12 +245,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return matched_scores(X.operator, matched, *self._weights_and_means(self._used_features()))
         if isinstance(X, Table) and not self._names_agree(X):
             used = self._used_features()
-            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used))
+            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used), self._spread())
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
         self._warn_without_means()
-        return scores_about(op, *self._weights_and_means())
+        return scores_about(op, *self._weights_and_means(), self._spread())
 
     def match(self, table: Table) -> Matched:
         """Return where the SNPs of the components are in a table of genotypes, and which of them can be used."""
@@ -269,6 +269,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _weights_and_means(self, features: Any = slice(None)) -> tuple[Array, Array]:
         """Return what turns some columns of X into scores."""
         return self.components_[:, features] / self.scale_[features], self.mean_[features]
+
+    def _spread(self) -> Array:
+        """Return the standard deviation of the scores of each component, as far as earlier ones do not explain it."""
+        return np.sqrt(np.maximum(self.explained_variance_, 0.0))
 
     def _names_agree(self, table: Table) -> bool:
         """Tell whether a table has the features of fit, in their order, as far as their names are known."""
@@ -289,7 +293,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError("T contains NaN or infinite values; scores as transform returns them are needed.")
         if T.ndim != 2 or T.shape[1] != self.n_components_:
             raise ValueError(f"T has shape {T.shape}; scores of {self.n_components_} component(s) are needed.")
-        return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_)
+        return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_.astype(self.scale_.dtype))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of X, about the mean of fit, in the span of the components."""
@@ -306,9 +310,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
             self._warn_without_means()
             check_finite(op.column_sums())
-            squares = op.column_sq_norms(mean)
-            squares[squares <= rounding_of_mean(op, mean)] = 0.0  # of constant columns
-            scores = op.matmat(weights.T) - weights @ self.mean_
+            op, left = about(op, mean)
+            squares = op.column_sq_norms(left)
+            scores = op.matmat(weights.T) - weights @ left
         total = float((squares / scale**2).sum())
         return float(np.sum(np.square(scores, dtype=float)) / total) if total > 0.0 else 0.0
 

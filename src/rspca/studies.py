@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import check_finite
+from rspca.operators.standardized import FAR_FROM_ZERO, shifted_to
 from rspca.tables import Table
 
 Array = NDArray[Any]
@@ -121,7 +122,7 @@ def _matched_columns(op: Any, columns: Array, fill: Array) -> OperatorMixin:
     return op if np.array_equal(columns, np.arange(op.shape[1])) else op.restrict(columns)
 
 
-def scores_by_name(table: Table, names: Array, weights: Array, mean: Array) -> Array:
+def scores_by_name(table: Table, names: Array, weights: Array, mean: Array, spread: Array) -> Array:
     """Return scores of a table whose features are others than those of the model, or in another order."""
     where = {str(name): j for j, name in enumerate(table.feature_names)}
     absent = [str(name) for name in names if str(name) not in where]
@@ -132,9 +133,9 @@ def scores_by_name(table: Table, names: Array, weights: Array, mean: Array) -> A
             f"absent ({shown}). Give data with these names."
         )
     places = [where[str(name)] for name in names]
-    spread, means = np.zeros((len(weights), table.shape[1]), weights.dtype), np.zeros(table.shape[1], mean.dtype)
-    spread[:, places], means[places] = weights, mean
-    return scores_about(table.operator, spread, means)
+    widened, means = np.zeros((len(weights), table.shape[1]), weights.dtype), np.zeros(table.shape[1], mean.dtype)
+    widened[:, places], means[places] = weights, mean
+    return scores_about(table.operator, widened, means, spread)
 
 
 def in_order_of(
@@ -164,8 +165,15 @@ def in_order_of(
     return components[:, order]
 
 
-def scores_about(op: OperatorMixin, weights: Array, mean: Array) -> Array:
-    """Return the scores (X - 1 mean') weights' of data whose features are those of the model, in order."""
-    scores = op.matmat(weights.T) - weights @ mean
+def scores_about(op: OperatorMixin, weights: Array, mean: Array, spread: Array) -> Array:
+    """Return the scores (X - 1 mean') weights' of data whose features are those of the model, in order.
+
+    `spread` is that of the scores of the model. Where weights times means are much larger, the means are taken off
+    before anything is multiplied: digits of the scores would be lost.
+    """
+    dtype = np.result_type(op.dtype, weights.dtype)
+    far = np.abs(weights * mean) > np.sqrt(FAR_FROM_ZERO[op.dtype]) * spread[:, None]
+    op, left = shifted_to(op, mean, far.any(axis=0))
+    scores = op.matmat(weights.T) - weights @ left
     check_finite(scores.sum(axis=1, dtype=np.float64), "row")
-    return np.asarray(scores)
+    return np.asarray(scores, dtype=dtype)

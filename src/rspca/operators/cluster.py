@@ -208,6 +208,26 @@ class ClusterOperator(OperatorMixin):
             ends = np.cumsum([len(at) for at in places if len(at)])
         return type(self)(self.client, blocks, ends, self.axis, shape, self._dtype, meter=self._meter, share=share)
 
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', by the workers."""
+        return self._changed("shifted", [(shift[part] if self.axis == 1 else shift,) for part in self._slices])
+
+    def to_float64(self) -> OperatorMixin:
+        """X with products in float64, by the workers."""
+        return self if self._dtype == np.float64 else self._changed("to_float64", [()] * len(self.blocks), np.float64)
+
+    def _changed(self, method: str, arguments: Sequence[tuple[Any, ...]], dtype: Any = None) -> ClusterOperator:
+        """Return the operator of what this method of each block returns, which stays with the workers."""
+        blocks = [
+            self.client.submit(_call, block, method, *given, pure=False)
+            for block, given in zip(self.blocks, arguments, strict=True)
+        ]
+        ends = np.array([part.stop for part in self._slices])
+        dtype = self._dtype if dtype is None else np.dtype(dtype)
+        return ClusterOperator(
+            self.client, blocks, ends, self.axis, self.shape, dtype, meter=self._meter, share=self._share
+        )
+
     def _places(self, support: Array) -> list[Array]:
         """Return for each block of columns which entries of the support are in it."""
         return [np.flatnonzero((support >= part.start) & (support < part.stop)) for part in self._slices]

@@ -49,7 +49,12 @@ class GramOperator(OperatorMixin):
             )
         values = np.maximum(values, 0.0)
         root = (vectors * np.sqrt(values)) @ vectors.T
+        self.given = A
+        """A as it was given, in which variances are stated."""
         self.matrix = A if worst >= 0.0 else (vectors * values) @ vectors.T
+        """A without negative eigenvalues, which no bound may be below."""
+        # a backward stable decomposition of A, and the products that put A and its root together again
+        self.gram_error = 16.0 * len(A) * float(np.finfo(np.float64).eps) * float(values[-1])
         self.offset = offset
         self._factor = DenseOperator((root + root.T) / 2.0)
 
@@ -104,6 +109,13 @@ class GramOperator(OperatorMixin):
         """A[S, :]."""
         self.meter.add(len(support) / self.shape[1])
         return self.matrix[support]
+
+    def attained(self, support: Array, loadings: Array) -> float:
+        """Return v'Av of the matrix as it was given, less what rounding may have added to it."""
+        block = self.given[np.ix_(support, support)]
+        size = np.abs(loadings)
+        error = (2 * len(support) + 8) * float(np.finfo(np.float64).eps) * float(size @ np.abs(block) @ size)
+        return max(float(loadings @ block @ loadings) - error, 0.0)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of A."""

@@ -115,22 +115,19 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
         return op
     if center and m == 1:
         raise ValueError("X has one sample; centering leaves nothing of it. Give more samples or center=False.")
-    sums = op.column_sums()
-    check_finite(sums)
+    check_finite(op.sums)
+    mean = op.sums / m
     if center:
-        op = Centered(op, None if isinstance(op, Centered) else sums / m)
+        op = Centered(op)
+        mean = op.mean
     norms = op.sq_norms
     largest = LARGEST[op.dtype]
     if not norms.max() <= largest**2:
         raise ValueError(
             f"X has columns of norm above {largest:g}, too long for {op.dtype}; divide X by a constant first."
         )
-    mean = sums / m
     if scale is False:
-        # rounding of a constant column far from zero, where it is larger than all else, must not be taken for variance
-        size = norms + m * mean**2
-        noise = center & (norms == 0.0) & (size > size[norms > 0.0].max(initial=0.0))
-        return Scaled(op, np.where(noise, 0.0, 1.0)) if noise.any() else op
+        return op
     if scale == "patterson":
         # numbers between 0 and 2 with this mean have at most this variance
         about_mean = norms if center else norms - m * mean**2
