@@ -113,7 +113,8 @@ def all_at_once(
         loadings = NORMALIZATIONS[normalization](left, one.support, one.loadings)
         component, _ = _component(op, one._replace(loadings=loadings), unit, before)
         if normalization != "naive" and len(found) + 1 < len(ks):
-            left = DEFLATIONS["schur"](left, component.dense(), left.scores(component.support, component.loadings), [])
+            own = left.scores(component.support, component.loadings)
+            left = DEFLATIONS["schur"](left, component.dense(), own, [other.dense() for other in found])
         tell("component", len(found), component.variance / unit**2)
         found.append(component)
         before = op.passes

@@ -51,7 +51,8 @@ class Progress:
         return self.upper
 
     def proven(self, name: str, value: float, seconds: float) -> None:
-        """Keep a bound."""
+        """Keep a bound; one that is not a number proves nothing."""
+        value = np.inf if np.isnan(value) else value
         self.bounds.append(Bound(name, value, seconds))
         self.upper = min(self.upper, value)
         if self.on_step is not None:

@@ -20,7 +20,6 @@ from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import MOST_SAMPLES, Proven, proven_spectrum, small_gram
 from rspca.memory import has_room
-from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
@@ -128,6 +127,8 @@ def spectral_bounds(run: Progress, known: Known, k: int) -> None:
     if not known.affordable(run.seconds_left()):
         return
     pairs, margin = known.spectrum()
+    if not (np.isfinite(margin) and np.isfinite(pairs.vectors).all()):  # products show nothing but rounding
+        return
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
     ranks = worthwhile_ranks(pairs, RANKS)
@@ -168,7 +169,7 @@ class Known:
     """
 
     def __init__(self, given: OperatorMixin) -> None:
-        self.given, self.op = given, in_double(given)
+        self.given, self.op = given, given.to_float64()
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
         self._spectrum: Proven | None = None
