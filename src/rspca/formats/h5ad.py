@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.checks import reason
+from rspca.checks import RefusedFile, reason
 from rspca.formats.archives import checked_sparse
-from rspca.formats.hdf5 import SPARSE_PARTS, RefusedFile, check_columns_fit, check_self_contained, check_sparse_group
+from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_group
 from rspca.formats.named import Array, Named, plain
 from rspca.operators.blocks import BlockOperator, memory_size
 from rspca.operators.rows import SomeColumns, StoredRows

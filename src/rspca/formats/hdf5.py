@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import shown
+from rspca.checks import RefusedFile, shown
 from rspca.memory import check_room
 
 SPARSE_PARTS = ("data", "indices", "indptr")
 """Datasets of a sparse matrix, as anndata stores it."""
 ADVICE = "Copy the data into one file, for example with anndata.read_h5ad and write_h5ad where you trust it."
-
-
-class RefusedFile(ValueError):
-    """A file that is refused for a reason that the message gives, with its name."""
 
 
 def check_self_contained(root: Any, where: str) -> None:
