@@ -89,6 +89,16 @@ def test_a_backed_file_that_leads_to_other_files_is_refused(file, kind):
         adata.file.close()
 
 
+def test_a_backed_file_that_was_closed_is_opened_again(file):
+    adata = anndata.read_h5ad(file, backed="r")
+    adata.file.close()
+    try:
+        rspca.spca(adata, n_comps=1, k=2)
+    finally:
+        adata.file.close()
+    assert adata.obsm["X_spca"].shape == (M, 1)
+
+
 def test_a_group_behind_an_external_link_is_not_opened(file, tmp_path):
     with h5py.File(file, "r+") as stored:
         del stored["X"]

@@ -25,7 +25,7 @@ BOMBS = {
 }
 
 
-def write_bomb(path, head, block, megabytes=64):
+def write_bomb(path, head, block, megabytes=24):
     with gzip.open(path, "wb", 6) as file:
         file.write(head)
         for _ in range(megabytes):

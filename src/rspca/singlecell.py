@@ -198,6 +198,8 @@ def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> N
 
 def _check_file(adata: Any) -> None:
     """Raise if a backed file leads to other files, or lacks a part of its matrix."""
+    if not adata.file.is_open:
+        adata.file.open()
     root = adata.file["/"]
     check_self_contained(root, str(adata.filename))
     stored = root.get("X")
