@@ -17,6 +17,7 @@ from rspca.checks import check_choice, reason
 from rspca.formats.columns import arranged, check_labels, is_number, listed
 from rspca.formats.files import lines, opened
 from rspca.formats.named import Named
+from rspca.memory import GrowingRoom
 
 WHITE_SPACE = " "
 """Stands for any run of spaces and tabs."""
@@ -25,8 +26,10 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", ".", "
 """What stands for a missing cell, in lower case."""
 ROW_NAMES = frozenset(("", "id", "index", "name", "names", "row.names", "rownames", "sample", "sample_id", "samples"))
 """Heads of a first column that names the rows even if it holds numbers."""
-LOOK_AHEAD = 20
-"""Rows by which the delimiter is chosen."""
+LOOK_AHEAD, LOOK_AHEAD_CELLS = 20, 1 << 18
+"""Rows by which the delimiter is chosen; of wide ones two, or as many as have so many cells."""
+TEXT_BYTES = 64
+"""What a cell of text takes in memory, as a string and its place in a list."""
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -109,6 +112,7 @@ class _Cells:
         self.text: dict[int, list[str]] = {j: [] for j in sorted(text)}
         self.numeric = [j for j in range(self.width) if j not in text]
         self.values, self.lines = array("d"), array("q")
+        self.room = GrowingRoom(f"the table in {path}", "Store it as .npy: then it is mapped.")
 
     def add(self, row: Row) -> None:
         """Take in a row, or refuse it."""
@@ -127,6 +131,7 @@ class _Cells:
             self._refuse(row)
         self.values.extend(found)
         self.lines.append(row.line)
+        self.room.check(8 * len(self.values) + len(self.lines) * (8 + TEXT_BYTES * len(self.text)))
 
     def named(self, transpose: bool) -> Named:
         """Return what was read: numbers as a matrix, text as names and labels."""
@@ -218,7 +223,7 @@ def _found_delimiter(path: Path, encoding: str) -> str:
     widths: dict[str, int] = {}
     for delimiter in DELIMITERS:
         try:
-            rows = [row.cells for row in itertools.islice(_rows(path, delimiter, encoding), LOOK_AHEAD)]
+            rows = _first_rows(path, delimiter, encoding)
         except csv.Error:
             continue
         if not rows or len({len(cells) for cells in rows[1:]}) > 1 or len(rows[-1]) - len(rows[0]) not in (0, 1):
@@ -235,6 +240,17 @@ def _found_delimiter(path: Path, encoding: str) -> str:
         return WHITE_SPACE
     first = next((line for line in lines(path, encoding) if line.strip()), "")
     return max(DELIMITERS[:-1], key=first.count)  # rows differ, which is told of the one that cuts most
+
+
+def _first_rows(path: Path, delimiter: str, encoding: str) -> list[list[str]]:
+    """Return the cells of as many rows as tell whether a delimiter cuts them evenly."""
+    rows, count = list[list[str]](), 0
+    for row in itertools.islice(_rows(path, delimiter, encoding), LOOK_AHEAD):
+        rows.append(row.cells)
+        count += len(row.cells)
+        if count > LOOK_AHEAD_CELLS and len(rows) > 1:
+            break
+    return rows
 
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[Row]:
