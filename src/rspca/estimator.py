@@ -31,6 +31,7 @@ from rspca.studies import (
     matched_squares,
     scores_about,
     scores_by_name,
+    weighted_as_in_fit,
 )
 from rspca.tables import Table
 
@@ -115,6 +116,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
+    term_weights_ : TermWeights
+        Vocabulary, idf and rules by which documents are weighted; only after a fit on a table of documents.
     linked_share_ : array
         Share of the SNPs of each component that repeat their neighbor; only for genotypes without `groups`.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
@@ -235,8 +238,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the scores: X, centered and scaled as in fit, projected on the components.
 
         Features of a table are found by their names, in any order; those that no component uses may be absent.
+        Documents are weighted as in fit: a word that they do not have is a zero, and words that the fit did not have
+        are left out and counted in a warning.
         """
         check_is_fitted(self)
+        X = self._weighted_as_in_fit(X)
         if self._both_snps(X):
             matched = self.match(X)
             if matched.unused():
@@ -258,6 +264,22 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
             raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
         return match_snps(self.features_, table.features, self._used_features())
+
+    def _weighted_as_in_fit(self, X: Any) -> Any:
+        """Return X; a table of documents with the weights that words have in this model."""
+        if not isinstance(X, Table) or X.terms is None:
+            return X
+        weights = getattr(self, "term_weights_", None)
+        if weights is not None:
+            return weighted_as_in_fit(X, weights)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and set(known[self._used_features()]) <= set(X.feature_names):
+            message = (
+                "The model does not store the weights of its words, so those of these documents are used, which may "
+                "differ. Fit it again on its documents."
+            )
+            warnings.warn(message, UserWarning, stacklevel=3)
+        return X
 
     def _both_snps(self, X: Any) -> bool:
         """Tell whether this model and X both know SNPs, so that alleles decide what is counted."""
@@ -294,6 +316,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of X, about the mean of fit, in the span of the components."""
         check_is_fitted(self)
+        X = self._weighted_as_in_fit(X)
         mean, scale = np.asarray(self.mean_, dtype=float), np.asarray(self.scale_, dtype=float)
         weights = np.linalg.qr(self.components_.T.astype(float))[0].T / scale
         if self._both_snps(X):
@@ -394,13 +417,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
-        for name in ("features_", "feature_names_in_", "linked_share_", "certificates_", "inclusion_probability_"):
+        for name in (
+            "features_", "feature_names_in_", "term_weights_", "linked_share_", "certificates_",
+            "inclusion_probability_",
+        ):  # fmt: skip
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
             if X.has_feature_names:
                 self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
             self.features_ = {name: plain(np.asarray(column)) for name, column in X.features.items()}
+            if X.terms is not None:
+                self.term_weights_ = X.terms.weights
 
     @property
     def _n_features_out(self) -> int:

@@ -26,6 +26,7 @@ from rspca.formats.named import Named
 from rspca.formats.plink import beside, mapped_rows, read_bim
 from rspca.formats.selection import check_distinct, chosen_people, chosen_snps, kept_snps, nothing_left, same_people
 from rspca.formats.tenx import matrix_of_folder
+from rspca.formats.term_weights import DocumentTerms
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator
@@ -48,6 +49,10 @@ class Table:
     sample_names: Array
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
+    terms: DocumentTerms | None = field(default=None, repr=False, compare=False)
+    """Of documents: all their words, and the weights in use."""
+    notes: tuple[str, ...] = ()
+    """What was left out of the file, in words."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -121,6 +126,11 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     if unknown:
         raise TypeError(f"{', '.join(unknown)} is no option for {kind}; its options are {', '.join(allowed)}.")
     return reader(paths, **options)
+
+
+def holds_documents(path: Path) -> bool:
+    """Tell whether a path is read as documents: a text file, or a folder that is not Cell Ranger's."""
+    return _kind(path) in (".txt", FOLDER)
 
 
 def _kind(path: Path) -> str:
@@ -225,7 +235,7 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         key = "sample"
         while key in found.samples:
             key += "_name"
-        return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples})
+        return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples}, found.terms, found.notes)
 
     return read_one
 

@@ -22,7 +22,10 @@ def transform(
 ) -> None:
     """Scores of new samples, as CSV. SNPs of another study are matched by name and allele.
 
+    Documents are weighted by the words and weights that the model stores.
+
     rspca transform out/model.npz new.csv -o scores.csv
+    rspca transform topics new_documents/ -o scores.csv
     rspca transform out other_study.bed --chromosomes all | head
     """
     from rspca.commands.inputs import loaded, opened
@@ -32,15 +35,21 @@ def transform(
 
     check_file(out)
     fitted, _ = loaded(model)
-    with shown(talking, 1) as tell, opened(data, reading, tell) as table:
+    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted) as table:
         scores = fitted.transform(table)
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features) and not talking.quiet:
             _report_match(fitted.match(table))
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
-        talking.answer({"samples": dict(samples), "scores": scores}, "")
+        talking.answer({"samples": dict(samples), "scores": scores} | _unknown_words(table), "")
     if out is not None or not talking.json:
         write_scores(out, scores, table.sample_names, table.samples)
+
+
+def _unknown_words(table: Any) -> dict[str, Any]:
+    """Return how much of the documents the model does not know; nothing for other data."""
+    coverage = None if table.terms is None else table.terms.coverage
+    return {} if coverage is None else {"unknown_words": coverage._asdict()}
 
 
 def _report_match(matched: Any) -> None:
@@ -98,7 +107,7 @@ def report(
         ks = [] if path is None else whole_numbers("--path", path)
         with (
             shown(talking, len(set(ks)), rows_done, what="k") as tell,
-            opened(data, reading, tell, label=label) as table,
+            opened(data, reading, tell, label=label, model=fitted, empty="error") as table,
         ):
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples

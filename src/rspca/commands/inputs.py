@@ -82,14 +82,17 @@ class Reading:
 @contextmanager
 def opened(
     data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
-    watched: Watched | None = None,
+    watched: Watched | None = None, model: SparsePCA | None = None, empty: str | None = None,
 ) -> Iterator[Table]:  # fmt: skip
     """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+
+    Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
+    anything in it, unless the user says.
 
     Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
     """
     from rspca.commands.watching import Watched
-    from rspca.tables import read
+    from rspca.tables import holds_documents, read
 
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
     if reading.scheduler is not None and not genotypes:
@@ -97,6 +100,12 @@ def opened(
     options = reading.given() | ({"on_step": on_step} if genotypes else {})
     if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
         options["labels"] = [*options.get("labels", ()), label]
+    weights = getattr(model, "term_weights_", None)
+    if weights is not None and all(map(holds_documents, data)):
+        settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]
+        if settled:
+            raise ValueError(f"{', '.join(settled)} cannot be given: the model has its own from its fit.")
+        options = {"empty": empty} | options | {"term_weights": weights}
     with ExitStack() as stack:
         if reading.scheduler is not None:
             options["client"] = _client(reading.scheduler, stack)
