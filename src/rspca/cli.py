@@ -81,7 +81,7 @@ def _as_options(text: str) -> str:
     """Return what functions say of labels=['a', 'b'] and encoding="latin-1" as it is said here."""
     text = re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
     text = re.sub(r"\bcenter=False\b", "--no-center", text)
-    return re.sub(r"\b(encoding|pattern|delimiter|layer|empty)=(['\"])(.*?)\2", r"--\1 \3", text)
+    return re.sub(r"\b(encoding|pattern|delimiter|layer|empty|chromosomes)=(['\"])(.*?)\2", r"--\1 \3", text)
 
 
 def _one_line(text: str) -> str:

@@ -24,7 +24,15 @@ from rspca.formats.h5ad import read_h5ad
 from rspca.formats.matrices import read_mtx, read_npy, read_npz
 from rspca.formats.named import Named
 from rspca.formats.plink import beside, mapped_rows, read_bim
-from rspca.formats.selection import check_distinct, chosen_people, chosen_snps, kept_snps, nothing_left, same_people
+from rspca.formats.selection import (
+    check_distinct,
+    chosen_people,
+    chosen_snps,
+    is_autosomes,
+    kept_snps,
+    nothing_left,
+    same_people,
+)
 from rspca.formats.tenx import matrix_of_folder
 from rspca.formats.term_weights import DocumentTerms
 from rspca.operators.plink import PackedOperator, Part
@@ -163,7 +171,10 @@ def read_bed(
     paths : sequence of paths
         .bed files, of the same people.
     chromosomes : "autosomes", "all", or names
-        Which chromosomes to use, as the .bim names them, with or without "chr".
+        Which chromosomes to use, as the .bim names them, with or without "chr", or ranges such as "1-5". "autosomes"
+        leaves out what is named X, Y, XY, Z, W, MT or unplaced (0), and numbers 23 to 26 where they are human codes: no
+        chromosome has a larger number, none is named X, Y, XY or MT, and 26 is as short as mitochondria are. Then "X"
+        is 23, and all but 1 to 22 is left out. A warning counts what is left out.
     min_frequency : float
         Least frequency of the rarer allele.
     max_missing : float
@@ -196,7 +207,7 @@ def read_bed(
     people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
     tables = [read_bim(bim or beside(path, "bim"), encoding) for path in paths]
     files = [mapped_rows(path, len(people["iid"]), len(one["snp"])) for path, one in zip(paths, tables, strict=True)]
-    rows = chosen_snps(tables, chromosomes, snps, exclude)
+    rows, left_out = chosen_snps(tables, chromosomes, snps, exclude)
     if not any(len(one) for one in rows):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
@@ -211,7 +222,10 @@ def read_bed(
     features = {name: column[kept] for name, column in described.items()}
     features |= {"frequency": frequency[kept], "missing": missing[kept]}
     people = people if chosen is None else {name: column[chosen] for name, column in people.items()}
-    return Table(op, features["snp"], people["iid"], features, people)
+    if left_out and is_autosomes(chromosomes):
+        warnings.warn(left_out, UserWarning, stacklevel=3)
+    notes = (left_out,) if left_out else ()
+    return Table(op, features["snp"], people["iid"], features, people, notes=notes)
 
 
 def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:

@@ -48,7 +48,7 @@ def term_matrix(
     max_length: int = 30,
     min_documents: int = 1,
     idf: bool = True,
-    empty: str | None = None,
+    empty: str = "auto",
     encoding: str = "utf-8",
     pattern: str = "*",
     term_weights: TermWeights | None = None,
@@ -72,10 +72,10 @@ def term_matrix(
         Documents that a term must occur in.
     idf : bool
         Whether to multiply by log2(m / df). A term that every document has then weighs nothing.
-    empty : {"error", "drop"}
-        What to do with a document in which no term is left; None: an error. One that has only terms which all
+    empty : {"auto", "error", "drop"}
+        What to do with a document in which no term is left; "auto" is an error. One that has only terms which all
         documents have, and so weighs nothing, is an error in any case. With `term_weights`, what to do with a document
-        without a word that weighs anything; None: its row is zero.
+        without a word that weighs anything; "auto" makes its row zero, with a warning.
     encoding : str
         Encoding of files.
     pattern : str
@@ -124,7 +124,7 @@ def weighted_documents(
     max_length: int = DEFAULTS["max_length"],
     min_documents: int = DEFAULTS["min_documents"],
     idf: bool = DEFAULTS["idf"],
-    empty: str | None = None,
+    empty: str = "auto",
     encoding: str = "utf-8",
     pattern: str = "*",
     term_weights: TermWeights | None = None,
@@ -134,7 +134,7 @@ def weighted_documents(
         "stop_words": stop_words, "min_length": min_length, "max_length": max_length, "min_documents": min_documents,
         "idf": idf,
     }  # fmt: skip
-    if empty is not None:
+    if empty != "auto":
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
         _check_settled(given)
@@ -143,7 +143,7 @@ def weighted_documents(
     check_integer("min_documents", min_documents, 1)
     check_choice("idf", idf, (True, False))
     words = _counted(documents, rules, encoding, pattern)
-    counts, kept = _frequent(words, rules, min_documents, empty or "error")
+    counts, kept = _frequent(words, rules, min_documents, empty)
     matrix = tf_idf(counts.matrix, idf=idf, documents=counts.documents)
     weights = TermWeights(
         counts.vocabulary, inverse_frequencies(counts.matrix, idf), tuple(rules["stop_words"]), min_length, max_length,
@@ -220,7 +220,7 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         )
     counts = words.matrix[:, frequent]
     filled = np.diff(counts.indptr) > 0
-    if not filled.all() and empty == "error":
+    if not filled.all() and empty != "drop":
         which = [name for name, full in zip(words.documents, filled, strict=True) if not full]
         raise ValueError(
             f"{len(which)} of {len(filled)} documents have no term left: {_some(which)}. Leave them out with "
@@ -245,7 +245,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def _weighted_as(weights: TermWeights, words: Terms, empty: str | None) -> Weighted:
+def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
     """Return documents with the weights of a fit."""
     matrix, counts, coverage = weigh(weights, words.matrix, words.vocabulary, words.documents)
     if coverage.without and empty == "error":

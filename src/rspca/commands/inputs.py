@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.commands.shared import MOST_DIGITS, whole
+from rspca.commands.shared import MOST_DIGITS, printable, whole
 
 if TYPE_CHECKING:
     from rspca.commands.watching import Watched
@@ -35,7 +35,7 @@ class Reading:
     """Options of ``rspca.read``; only those that were given reach it."""
 
     chromosomes: Annotated[
-        str | None, typer.Option(help=".bed: autosomes (the default), all, or names such as 1,2,X.")
+        str | None, typer.Option(help=".bed: autosomes (the default), all, or names and ranges: 1-5,X.")
     ] = None
     min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
     max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
@@ -82,7 +82,7 @@ class Reading:
 @contextmanager
 def opened(
     data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
-    watched: Watched | None = None, model: SparsePCA | None = None, empty: str | None = None,
+    watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
 ) -> Iterator[Table]:  # fmt: skip
     """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
 
@@ -112,6 +112,9 @@ def opened(
         states = watched or Watched(data)
         table = read(data if len(data) > 1 else data[0], **options)
         states.check("what was read is neither the old nor the new data. Run the command again.")
+        if reading.chromosomes not in (None, "autosomes"):  # what autosomes leave out is a warning already
+            for note in table.notes:
+                typer.echo(f"rspca: {printable(note)}", err=True)
         yield table
         if watched is None:
             states.check("the results belong to neither the old nor the new data. Run the command again.", mapped=True)

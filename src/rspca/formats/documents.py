@@ -22,7 +22,7 @@ def read_documents(
     max_length: int = 30,
     min_documents: int = 1,
     idf: bool = True,
-    empty: str | None = None,
+    empty: str = "auto",
     encoding: str = "utf-8",
     term_weights: TermWeights | None = None,
 ) -> Named:
