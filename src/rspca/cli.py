@@ -80,7 +80,10 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 def _as_options(text: str) -> str:
     """Return what functions say of labels=['a', 'b'] and encoding="latin-1" as it is said here."""
     text = re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
-    text = re.sub(r"\bcenter=False\b", "--no-center", text)
+    text = re.sub(r"\b(center|header)=False\b", r"--no-\1", text)
+    text = re.sub(r"\bheader=True\b", "--header", text)
+    text = re.sub(r"\brow_names=False\b", "--row-names none", text)
+    text = re.sub(r"\brow_names=(['\"])(.*?)\1", r"--row-names \2", text)
     return re.sub(r"\b(encoding|pattern|delimiter|layer|empty|chromosomes)=(['\"])(.*?)\2", r"--\1 \3", text)
 
 

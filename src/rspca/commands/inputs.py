@@ -54,6 +54,9 @@ class Reading:
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
     ] = None
+    row_names: Annotated[
+        str | None, typer.Option(metavar="NAME|none", help="Text, .parquet: the column that names the samples.")
+    ] = None
     encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
     pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
     stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
@@ -72,6 +75,8 @@ class Reading:
         options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
+        if self.row_names == "none":
+            options["row_names"] = False
         if self.labels is not None:
             options["labels"] = [name.strip() for name in self.labels.split(",")]
         if self.delimiter is not None:
