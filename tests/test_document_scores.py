@@ -150,6 +150,14 @@ def test_rules_of_the_model_cannot_be_changed_when_documents_are_scored(folder, 
 
 
 # issue 14, item 15
+def test_weights_of_words_must_be_those_of_a_model(folder):
+    with pytest.raises(TypeError, match=r"term_weights=.* must be term_weights_ of a model"):
+        rspca.read(folder, term_weights=fitted(folder))
+    with pytest.raises(TypeError, match=r"term_weights='idf' must be"):
+        term_matrix(WINGS, term_weights="idf")
+
+
+# issue 14, item 15
 def test_score_weights_documents_as_in_fit(folder, new):
     model = fitted(folder)
     with pytest.warns(UserWarning, match="not in the model"):

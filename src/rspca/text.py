@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from rspca.checks import check_choice, check_integer, rectangular
+from rspca.checks import check_choice, check_integer, rectangular, spelled
 from rspca.formats.document_files import read_texts
 from rspca.formats.stop_words import resolve_stop_words
 from rspca.formats.term_weights import (
@@ -137,6 +137,8 @@ def weighted_documents(
     if empty != "auto":
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
+        if not isinstance(term_weights, TermWeights):
+            raise TypeError(f"term_weights={spelled(term_weights)} must be term_weights_ of a model of documents.")
         _check_settled(given)
         return _weighted_as(term_weights, _counted(documents, term_weights.rules(), encoding, pattern), empty)
     rules = _checked_rules(stop_words, min_length, max_length)
