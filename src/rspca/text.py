@@ -134,7 +134,7 @@ def weighted_documents(
         "stop_words": stop_words, "min_length": min_length, "max_length": max_length, "min_documents": min_documents,
         "idf": idf,
     }  # fmt: skip
-    if empty != "auto":
+    if not (isinstance(empty, str) and empty == "auto"):
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
         if not isinstance(term_weights, TermWeights):
