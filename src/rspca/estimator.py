@@ -184,9 +184,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
         """
         if unsupported:
+            weights = (
+                " Weights of samples are not supported yet; repeating a row w times equals an integer weight of w."
+                if "sample_weight" in unsupported
+                else ""
+            )
             raise TypeError(
-                f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
-                "To weight them, give rows multiplied by the square roots of the weights, and center=False."
+                f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
+                f"and earlier.{weights}"
             )
         before = dict(self.__dict__)
         try:
