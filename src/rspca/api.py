@@ -38,7 +38,7 @@ from rspca.operators.threads import threads_for
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
-from rspca.vectors import nonzeros
+from rspca.vectors import nonzeros, oriented
 
 Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -286,7 +286,7 @@ def relax(
     best = best_relaxation(
         op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=tell
     )
-    return best._replace(variance=unit**2 * best.variance)
+    return best._replace(x=oriented(best.x, op.dtype), variance=unit**2 * best.variance)
 
 
 def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: bool | str = False) -> Array:

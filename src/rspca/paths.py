@@ -21,7 +21,7 @@ from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.polishing import climb, refit
 from rspca.sequence import eligible_features
 from rspca.spectral import leading_pairs
-from rspca.vectors import spread, unit
+from rspca.vectors import oriented, spread, unit
 
 Array = NDArray[Any]
 
@@ -39,6 +39,7 @@ class PathPoint(NamedTuple):
     """(upper - variance) / variance."""
     support: Array
     loadings: Array
+    """Of unit length, one for each feature of the support; the largest is positive."""
 
 
 class Path(tuple[PathPoint, ...]):
@@ -108,7 +109,7 @@ def path(
     def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
         gap = None if upper is None else (upper - value) / value
         upper = None if upper is None else unit**2 * upper
-        points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, loadings)
+        points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, oriented(loadings, op.dtype))
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
