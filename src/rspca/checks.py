@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rspca.dataframes import is_dataframe_like, numeric_array
+
 LARGEST_INTEGER = 2**63 - 1
 """What arrays can count to."""
 MOST_BITS = 256
@@ -159,6 +161,8 @@ def check_length(name: str, values: object, length: int, of: str) -> None:
 
 def rectangular(name: str, x: Any) -> np.ndarray[Any, Any]:
     """Return `x` as an array, or raise if it is a list of lists of different lengths."""
+    if is_dataframe_like(x):
+        return numeric_array(name, x)
     try:
         return np.asarray(x)
     except ValueError as error:

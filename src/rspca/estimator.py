@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rspca.api import Array, decompose
 from rspca.checks import check_integer, in_one_line, real_array, spelled, without_mask
 from rspca.components import Component, OnComponent, OnStep
+from rspca.dataframes import with_plain_columns
 from rspca.formats.named import plain
 from rspca.linkage import linkage_note, linked_share
 from rspca.operators.sources import as_operator, check_center, check_finite, check_no_anndata, is_beyond_arrays
@@ -372,7 +373,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if reset:
             self._describe_features(None)
         check_no_anndata(X)
-        X = without_mask(X)
+        X = with_plain_columns(without_mask(X))
         try:
             return validate_data(
                 self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_real, in_one_line
+from rspca.checks import check_real, in_one_line, shown
 from rspca.components import OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
@@ -33,7 +33,11 @@ from rspca.operators.sources import as_operator
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+NAMES_SHOWN = 3
+"""Names of features and of samples in the printed form of a table."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)  # arrays neither print nor compare in one line
 class Table:
     """Data with names: an operator, and what is known of its columns (features) and rows (samples).
 
@@ -53,6 +57,17 @@ class Table:
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
         return self.operator.shape
+
+    def __repr__(self) -> str:
+        """Return a summary of a few lines: sizes, the first names, and the properties of both sides."""
+        m, n = self.shape
+        lines = [f"Table of {m:,} samples x {n:,} features ({type(self.operator).__name__}, {self.operator.dtype})"]
+        sides = (("features", self.feature_names, self.features), ("samples", self.sample_names, self.samples))
+        for side, names, properties in sides:
+            more = ", ..." if len(names) > NAMES_SHOWN else ""
+            known = f"; properties: {', '.join(shown(name) for name in properties)}" if properties else ""
+            lines.append(f"  {side}: {', '.join(shown(name) for name in names[:NAMES_SHOWN])}{more}{known}")
+        return "\n".join(lines)
 
     @property
     def has_feature_names(self) -> bool:

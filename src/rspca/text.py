@@ -33,6 +33,10 @@ class Terms(NamedTuple):
     vocabulary: tuple[str, ...]  # the columns, in alphabetical order
     documents: tuple[str, ...]  # the rows
 
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        return f"Terms({len(self.documents):,} documents x {len(self.vocabulary):,} terms)"
+
 
 def term_matrix(
     documents: Any,

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.checks import rectangular, without_mask
+from rspca.dataframes import sparse_matrix
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
@@ -68,7 +69,10 @@ def _wrapped(X: Any) -> OperatorMixin:
         if isinstance(X, Operator):
             return Adapted(X)
         check_no_anndata(X)
-        X = rectangular("X", X.to_numpy() if hasattr(X, "to_numpy") else X)
+        sparse = sparse_matrix(X)
+        if sparse is not None:
+            return _wrapped(sparse)
+        X = rectangular("X", X)
     _check_matrix(X)
     return DenseOperator(X if isinstance(X, np.memmap) else np.asarray(X))
 
