@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rspca"
 
 ROWS = [  # from the ground up; what stands in one row may import each other, unless it is a step
-    {"vectors", "choice", "checks", "dataframes", "components", "atomic", "memory", "machine_code"},
+    {"vectors", "choice", "arguments", "checks", "dataframes", "components", "atomic", "memory", "machine_code"},
     {"operators"},
     {"spectral", "sketch", "linkage"},
     {"datasets", "text", "formats", "tables", "studies"},

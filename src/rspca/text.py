@@ -16,6 +16,7 @@ import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from rspca.arguments import argument
 from rspca.checks import check_choice, check_integer, rectangular
 from rspca.formats.files import lines, read_bytes
 
@@ -132,8 +133,8 @@ def term_counts(
     vectorizer = CountVectorizer(token_pattern=term, stop_words=left_out or None)
     nothing = (
         f"no term is left of {len(texts)} document(s): none has {min_length} to {max_length} letters, occurs in "
-        f"{min_documents} document(s) or more and is no stop word. Lower min_length or min_documents, or change "
-        "stop_words."
+        f"{min_documents} document(s) or more and is no stop word. Lower {argument('min_length')} or "
+        f"{argument('min_documents')}, or change {argument('stop_words')}."
     )
     try:
         counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts))
@@ -209,7 +210,9 @@ def _stop_words(stop_words: Any, pattern: str) -> list[str]:
         words = _default_stop_words()
     elif isinstance(stop_words, str | os.PathLike):
         if not Path(stop_words).is_file():
-            raise ValueError(f"stop_words={str(stop_words)!r} is not a file; give 'default', a file, words, or None.")
+            raise ValueError(
+                f"{argument('stop_words', str(stop_words))} is not a file; give 'default', a file, words, or None."
+            )
         words = _words_of(lines(stop_words))
     else:
         words = list(_checked_words(stop_words))
@@ -253,7 +256,7 @@ def _read(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[
         if not isinstance(text, str):
             raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
     if not found:
-        which = "" if pattern == "*" else f" named {pattern}; pattern='*' reads all files of a folder"
+        which = "" if pattern == "*" else f" named {pattern}; {argument('pattern', '*')} reads all files of a folder"
         raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
     return [name for name, _ in found], [text for _, text in found]
 
@@ -287,8 +290,8 @@ def _text(path: Path, encoding: str) -> str:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not {encoding} text (byte {error.start}); give its encoding, for example encoding='latin-1', "
-            "or keep files that are no text out of the folder."
+            f"{path} is not {encoding} text (byte {error.start}); give its encoding, for example "
+            f"{argument('encoding', 'latin-1')}, or keep files that are no text out of the folder."
         ) from error
     if "\0" in text:
         raise ValueError(f"{path} is not text: it has zero bytes; keep it out of the folder.")

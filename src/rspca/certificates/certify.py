@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate
@@ -291,7 +292,7 @@ def _given_support(loadings: Any, k: int, n: int) -> Array:
     vector = check_vector("loadings", loadings, n)
     support = np.flatnonzero(vector)
     if not 1 <= len(support) <= k:
-        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and k={k} are needed.")
+        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and {argument('k', k)} are needed.")
     return support
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.formats.named import Named, plain
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
@@ -69,7 +70,7 @@ def arranged(
     if kept:
         notes = (
             f"{path}: {len(kept)} column(s) without numbers ({listed(kept, 5)}) are kept as labels of the samples, not "
-            f"as features. Name them with labels={kept[:5]!r} to say so.",
+            f"as features. Name them with {argument('labels', kept[:5])} to say so.",
         )
     named = Named(X, names, rows, samples={name: _label(cells) for name, cells in others.items()}, notes=notes)
     if not transpose:

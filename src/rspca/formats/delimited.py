@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.checks import check_choice, reason
 from rspca.formats.columns import arranged, check_labels, is_number, listed
 from rspca.formats.files import lines, opened
@@ -172,7 +173,7 @@ class _Cells:
         return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
 
     def _no_number(self, line: int, j: int, cell: str) -> str:
-        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]"
+        advice = f"Mend it, or keep the column, text and numbers, with {argument('labels', [self.names[j]])}"
         advice += ", or, if it names the rows, call it id." if j == 0 else "."
         if _DECIMAL_COMMA.fullmatch(cell.strip()):
             advice = "Numbers need a decimal point and no comma: write the table with points."
