@@ -47,7 +47,7 @@ def folder(tmp_path):
         (["fit", "hapmap.bed", "-k", "3", "--min-frequency", "nan"], "--min-frequency nan must be finite"),
         (
             ["fit", "hapmap.bed", "-k", "3", "--min-frequency", "0.5"],
-            "No SNP has --min-frequency 0.5 and --max-missing",
+            "No SNP has --min-frequency 0.5 and --max",
         ),
         (["fit", "hapmap.bed", "-k", "3", "--exclude", "x"], "--exclude x is neither one of"),
         (["fit", "words.csv", "-k", "1"], "keep the column, text and numbers, with --labels b."),
@@ -104,7 +104,7 @@ MISTAKEN = {
     "paths": (["1.bed", "2.bed"], r"read it first: rspca.read\(\['1.bed', '2.bed'\]\)"),
     "AnnData": (
         anndata.AnnData(np.eye(4)),
-        r"is an AnnData; use rspca.spca\(adata, ...\), or give its matrix, adata.X",
+        r"is an AnnData; give its matrix, adata.X, or use rspca.spca\(adata",
     ),
     "Bunch": (load_wine(), "give its .data"),
     "Terms": (rspca.text.term_matrix(["heat flow", "flow wing", "wing heat"]), "give its .matrix"),
@@ -127,7 +127,7 @@ def test_what_is_not_data_gets_a_hint(kind, call):
 def test_other_mistaken_data_get_a_hint_and_a_frame_may_have_any_columns():
     with pytest.raises(TypeError, match=r"Read it first: adata = anndata.read_h5ad\('x.h5ad'\)"):
         rspca.spca("x.h5ad")
-    with pytest.raises(TypeError, match="read takes the name of a file. Data need no reading"):
+    with pytest.raises(TypeError, match=r"read takes the name of a file. Data need no reading"):
         rspca.read(np.eye(3))
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((9, 3)), columns=["X", "obs", "var"])
     assert rspca.certify(frame, 1).k == rspca.SparsePCA(k=1).fit(frame).n_components_ == 1
@@ -151,7 +151,7 @@ COMMANDS = {
     "x.pgen": "plink2 --pfile x --make-bed --out x",
     "x.pvar.zst": "plink2 --pfile x --make-bed --out x",
     "x.vcf": "plink2 --vcf x.vcf --max-alleles 2 --set-missing-var-ids '@:#:$r:$a' --make-bed --out x",
-    "my x.vcf.gz": "plink2 --vcf 'my x.vcf.gz' --max-alleles 2 --set-missing-var-ids '@:#:$r:$a' --make-bed --out 'my x'",
+    "a b.vcf.gz": "plink2 --vcf 'a b.vcf.gz' --max-alleles 2 --set-missing-var-ids '@:#:$r:$a' --make-bed --out 'a b'",
     "x.bcf": "plink2 --bcf x.bcf --max-alleles 2 --set-missing-var-ids '@:#:$r:$a' --make-bed --out x",
     "x.bgen": (
         "plink2 --bgen x.bgen ref-first --sample x.sample --max-alleles 2 --set-missing-var-ids '@:#:$r:$a' "

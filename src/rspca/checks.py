@@ -166,12 +166,14 @@ def check_is_data(name: str, X: Any) -> None:
     if all(isinstance(one, str | os.PathLike) for one in files):
         path = X if isinstance(X, list | tuple) else str(X)
         raise TypeError(f"{name} is a path, {spelled(path)}, not data; read it first: rspca.read({spelled(path)}).")
-    if hasattr(X, "to_numpy"):  # a frame, whose columns may have any name
+    if isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):  # columns of a frame may have any name
         return
     if all(hasattr(X, part) for part in ("X", "obs", "var")):
-        raise TypeError(f"{name} is an AnnData; use rspca.spca(adata, ...), or give its matrix, adata.X.")
+        raise TypeError(f"{name} is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
+        return
     for part in ("matrix", "data"):  # what fetch_..., term_matrix and the loaders of scikit-learn return
-        if len(getattr(getattr(X, part, None), "shape", ())) == 2 and not hasattr(X, "shape"):
+        if len(getattr(getattr(X, part, None), "shape", ())) == 2:
             raise TypeError(f"{name} is a {type(X).__name__}, a matrix with more around it; give its .{part}.")
 
 

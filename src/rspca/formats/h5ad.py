@@ -156,7 +156,9 @@ def _element(file: Any, path: Path, layer: str | None) -> Any:
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
-            raise _Absent(f"{path} has no X; give {argument('layer')}, one of {', '.join(layers) or 'none'}.")
+            raise _Absent(
+                f"{path} has no X; give one of its layers as {argument('layer')}: {', '.join(layers) or 'none'}."
+            )
         return file["X"]
     if layer not in layers:
         raise _Absent(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")
