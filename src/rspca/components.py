@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+COMPILE = "compile"
+"""Stage of the steps before (iteration 0) and after (1) the first compilation on a machine."""
+
+
 class Step(NamedTuple):
     """What a caller who asked for progress is told."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.progress import only_compiling
 from rspca.certificates.stages import Known
 from rspca.checks import as_generator, check_choice, check_integer, check_listener, check_real
 from rspca.choice import Choice
@@ -124,6 +125,7 @@ def path(
             proof = certify_operator(
                 op, k, support, deadline=now + share, tol=1e-6, rng=np.random.default_rng(0), known=known,
                 assumptions=assumed(given, center, scale), center=center, scale=scale,
+                on_step=only_compiling(on_step),
             )  # fmt: skip
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
         tell(k, value, support, loadings, upper)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rspca.arguments import argument
 from rspca.checks import check_real, in_one_line, shown, spelled
-from rspca.components import OnStep, Step
+from rspca.components import COMPILE, OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
 from rspca.formats.files import PathLike, with_bed_suffix
@@ -311,7 +311,7 @@ def _compile(dtype: Any, on_step: OnStep | None) -> None:
     if kernels.ready(dtype):
         return
     if on_step is not None:
-        on_step(Step("compile", 0, 0, 0.0, None, 0.0))
+        on_step(Step(COMPILE, 0, 0, 0.0, None, 0.0))
     seconds = kernels.compile_all(dtype)
     if on_step is not None:
-        on_step(Step("compile", 0, 1, 0.0, None, seconds))
+        on_step(Step(COMPILE, 0, 1, 0.0, None, seconds))
