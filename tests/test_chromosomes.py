@@ -50,6 +50,7 @@ def test_human_codes_are_left_out_counted_and_said(study):
         table = rspca.read(bed)
     assert used(table) == [str(one) for one in range(1, 23)]
     assert table.notes == (str(said[0].message),)
+    assert "7 of 29 SNPs are left out" in str(table)
     assert said[0].filename == __file__
     assert rspca.read(bed, chromosomes="all").shape[1] == 29
 

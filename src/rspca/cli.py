@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -62,7 +61,7 @@ def main() -> None:
         if isinstance(error, MemoryError):
             _end(f"not enough memory. {error} Use fewer features, or --max-memory where the file can be streamed.", 2)
         if isinstance(error, _MISTAKES):
-            _end(_as_options(str(error)) or type(error).__name__, 2)
+            _end(str(error) or type(error).__name__, 2)
         _end(f"an error of rspca itself: {error!r}. Please report it; rspca --debug COMMAND shows where.", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -74,17 +73,7 @@ def _end(message: str, status: int) -> None:
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the source."""
-    typer.echo(f"rspca: warning: {_as_options(_one_line(str(message)))}", err=True)
-
-
-def _as_options(text: str) -> str:
-    """Return what functions say of labels=['a', 'b'] and encoding="latin-1" as it is said here."""
-    text = re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
-    text = re.sub(r"\b(center|header)=False\b", r"--no-\1", text)
-    text = re.sub(r"\bheader=True\b", "--header", text)
-    text = re.sub(r"\brow_names=False\b", "--row-names none", text)
-    text = re.sub(r"\brow_names=(['\"])(.*?)\1", r"--row-names \2", text)
-    return re.sub(r"\b(encoding|pattern|delimiter|layer|empty|chromosomes)=(['\"])(.*?)\2", r"--\1 \3", text)
+    typer.echo(f"rspca: warning: {_one_line(str(message))}", err=True)
 
 
 def _one_line(text: str) -> str:

@@ -17,11 +17,13 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_integer, in_one_line, real_array, spelled, without_mask
+from rspca.arguments import argument
+from rspca.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
 from rspca.components import Component, OnComponent, OnStep
+from rspca.dataframes import with_plain_columns
 from rspca.formats.named import plain
 from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, check_no_anndata, is_beyond_arrays
+from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
 from rspca.operators.standardized import rounding_of_mean
 from rspca.studies import (
     Matched,
@@ -187,9 +189,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
         """
         if unsupported:
+            weights = (
+                " Weights of samples are not supported yet; repeating a row w times equals an integer weight of w."
+                if "sample_weight" in unsupported
+                else ""
+            )
             raise TypeError(
-                f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
-                "To weight them, give rows multiplied by the square roots of the weights, and center=False."
+                f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
+                f"and earlier.{weights}"
             )
         before = dict(self.__dict__)
         try:
@@ -214,7 +221,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             why = (
                 f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol."
                 if self.method == "rspca"
-                else f"method={self.method!r} did not converge in its own number of iterations."
+                else f"{argument('method', self.method)} did not converge in its own number of iterations."
             )
             warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=3)
         self.components_ = found.loadings.astype(dtype)
@@ -387,10 +394,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 message = "The table has no names of features, so they are taken in the order of fit."
                 warnings.warn(message, UserWarning, stacklevel=4)
             return op
+        check_is_data("X", X)
         if reset:
             self._describe_features(None)
-        check_no_anndata(X)
-        X = without_mask(X)
+        X = with_plain_columns(without_mask(X))
         try:
             return validate_data(
                 self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
@@ -446,6 +453,6 @@ def _at_most(k: Any, n_features: int) -> Any:
     each: list[Any] = np.asarray(k, dtype=object).reshape(-1).tolist() if np.ndim(k) < 2 else []
     if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
         return k
-    message = f"k={spelled(k)} is more than the {n_features} features of X; using {n_features}."
+    message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_real, in_one_line
-from rspca.components import OnStep, Step
+from rspca.arguments import argument
+from rspca.checks import check_real, in_one_line, shown, spelled
+from rspca.components import COMPILE, OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
-from rspca.formats.files import PathLike
+from rspca.formats.files import PathLike, with_bed_suffix
 from rspca.formats.frames import read_parquet
 from rspca.formats.h5ad import read_h5ad
 from rspca.formats.matrices import read_mtx, read_npy, read_npz
@@ -35,6 +36,7 @@ from rspca.formats.selection import (
 )
 from rspca.formats.tenx import matrix_of_folder
 from rspca.formats.term_weights import DocumentTerms
+from rspca.formats.unread import ADVICE, conversion, unread_kind
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator
@@ -42,7 +44,11 @@ from rspca.operators.sources import as_operator
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+NAMES_SHOWN = 3
+"""Names of features and of samples in the printed form of a table."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)  # arrays neither print nor compare in one line
 class Table:
     """Data with names: an operator, and what is known of its columns (features) and rows (samples).
 
@@ -57,7 +63,7 @@ class Table:
     sample_names: Array
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
-    terms: DocumentTerms | None = field(default=None, repr=False, compare=False)
+    terms: DocumentTerms | None = None
     """Of documents: all their words, and the weights in use."""
     notes: tuple[str, ...] = ()
     """What was left out of the file, in words."""
@@ -66,6 +72,18 @@ class Table:
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
         return self.operator.shape
+
+    def __repr__(self) -> str:
+        """Return a summary of a few lines: sizes, the first names, properties of both sides, and what was left out."""
+        m, n = self.shape
+        lines = [f"Table of {m:,} samples x {n:,} features ({type(self.operator).__name__}, {self.operator.dtype})"]
+        sides = (("features", self.feature_names, self.features), ("samples", self.sample_names, self.samples))
+        for side, names, properties in sides:
+            more = ", ..." if len(names) > NAMES_SHOWN else ""
+            known = f"; properties: {', '.join(shown(name) for name in properties)}" if properties else ""
+            lines.append(f"  {side}: {', '.join(shown(name) for name in names[:NAMES_SHOWN])}{more}{known}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
 
     @property
     def has_feature_names(self) -> bool:
@@ -93,7 +111,7 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
         ``.txt``, or a folder of them
             Documents, one on each line or one in each file, as tf-idf of their words
             (:func:`~rspca.formats.documents.read_documents`).
-        ``.bed``
+        ``.bed``, or the name of one without its suffix
             PLINK 1 genotypes with ``.bim`` and ``.fam`` beside them; several, one per chromosome, of the same people,
             are put side by side (:func:`read_bed`).
 
@@ -116,13 +134,14 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     >>> table.shape, table.feature_names.tolist(), table.samples["species"].tolist()
     ((3, 2), ['length', 'width'], ['setosa', 'versicolor', 'virginica'])
     """
-    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
-    if not paths:
-        raise ValueError("path is an empty list; name at least one file.")
+    paths = [with_bed_suffix(one) for one in _paths(path)]
     kinds = {_kind(one) for one in paths}
     absent = next((one for one in paths if not one.exists()), None)
-    if absent is not None and (kinds <= set(READERS) or not absent.suffix):
+    if absent is not None and (kinds <= {*READERS, *ADVICE} or not absent.suffix):
         raise FileNotFoundError(f"{absent} does not exist.")
+    unread = next((one for one in paths if unread_kind(one)), None)
+    if unread is not None:
+        raise ValueError(conversion(unread))
     if len(kinds) > 1 or not kinds <= set(READERS):
         known = ", ".join(sorted(set(READERS) - {FOLDER}))
         names = ", ".join(map(str, paths))
@@ -132,7 +151,10 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     allowed = [name for name, one in inspect.signature(reader).parameters.items() if one.kind is one.KEYWORD_ONLY]
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise TypeError(f"{', '.join(unknown)} is no option for {kind}; its options are {', '.join(allowed)}.")
+        raise TypeError(
+            f"{', '.join(map(argument, unknown))} is no option for {kind}; its options are "
+            f"{', '.join(map(argument, allowed))}."
+        )
     return reader(paths, **options)
 
 
@@ -141,8 +163,26 @@ def holds_documents(path: Path) -> bool:
     return _kind(path) in (".txt", FOLDER)
 
 
+def _paths(path: Any) -> list[Path]:
+    """Return one path, or several, as a list."""
+    if isinstance(path, str | os.PathLike):
+        return [Path(path)]
+    if not isinstance(path, Iterable) or hasattr(path, "shape") or hasattr(path, "columns"):
+        raise TypeError(f"path is a {type(path).__name__}; read takes the name of a file. Data need no reading.")
+    paths = list(path)
+    if not paths:
+        raise ValueError("path is an empty list; name at least one file.")
+    wrong = next((one for one in paths if not isinstance(one, str | os.PathLike)), None)
+    if wrong is not None:
+        raise TypeError(f"path has an entry {spelled(wrong)}, which is not the name of a file.")
+    return [Path(one) for one in paths]
+
+
 def _kind(path: Path) -> str:
-    """Return what a path is read as: its suffix, without that of gzip, or a folder."""
+    """Return what a path is read as: its suffix, without that of compression, or a folder."""
+    unread = unread_kind(path)
+    if unread is not None:
+        return unread
     if path.is_dir():
         return ".mtx" if matrix_of_folder(path) else FOLDER
     return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
@@ -199,9 +239,11 @@ def read_bed(
     if len(paths) > 1 and (bim or fam):
         raise ValueError("bim and fam belong to a single .bed; several files are looked for beside theirs.")
     if not 0.0 <= check_real("min_frequency", min_frequency, 0.0) <= 0.5:
-        raise ValueError(f"min_frequency={min_frequency} must lie between 0 and 0.5: it is that of the rarer allele.")
+        raise ValueError(
+            f"{argument('min_frequency', min_frequency)} must lie between 0 and 0.5: it is that of the rarer allele."
+        )
     if check_real("max_missing", max_missing, 0.0) > 1.0:
-        raise ValueError(f"max_missing={max_missing} must lie between 0 and 1.")
+        raise ValueError(f"{argument('max_missing', max_missing)} must lie between 0 and 1.")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
     people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
@@ -294,7 +336,7 @@ def _compile(dtype: Any, on_step: OnStep | None) -> None:
     if kernels.ready(dtype):
         return
     if on_step is not None:
-        on_step(Step("compile", 0, 0, 0.0, None, 0.0))
+        on_step(Step(COMPILE, 0, 0, 0.0, None, 0.0))
     seconds = kernels.compile_all(dtype)
     if on_step is not None:
-        on_step(Step("compile", 0, 1, 0.0, None, seconds))
+        on_step(Step(COMPILE, 0, 1, 0.0, None, seconds))

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from rspca.checks import check_choice, check_integer, rectangular, spelled
+from rspca.arguments import argument, where_known
+from rspca.checks import check_choice, check_integer, rectangular
 from rspca.formats.document_files import read_texts
 from rspca.formats.stop_words import resolve_stop_words
 from rspca.formats.term_weights import (
@@ -38,6 +39,10 @@ class Terms(NamedTuple):
     matrix: Any  # scipy CSR array
     vocabulary: tuple[str, ...]  # the columns, in alphabetical order
     documents: tuple[str, ...]  # the rows
+
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        return f"Terms({len(self.documents):,} documents x {len(self.vocabulary):,} terms)"
 
 
 def term_matrix(
@@ -138,7 +143,7 @@ def weighted_documents(
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
         if not isinstance(term_weights, TermWeights):
-            raise TypeError(f"term_weights={spelled(term_weights)} must be term_weights_ of a model of documents.")
+            raise TypeError(f"{argument('term_weights', term_weights)} must be term_weights_ of a model of documents.")
         _check_settled(given)
         return _weighted_as(term_weights, _counted(documents, term_weights.rules(), encoding, pattern), empty)
     rules = _checked_rules(stop_words, min_length, max_length)
@@ -218,7 +223,7 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         raise ValueError(
             f"no term is left of {len(words.documents)} document(s): none has {rules['min_length']} to "
             f"{rules['max_length']} letters, occurs in {min_documents} document(s) or more and is no stop word. Lower "
-            "min_length or min_documents, or change stop_words."
+            f"{argument('min_length')} or {argument('min_documents')}, or change {argument('stop_words')}."
         )
     counts = words.matrix[:, frequent]
     filled = np.diff(counts.indptr) > 0
@@ -226,7 +231,8 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         which = [name for name, full in zip(words.documents, filled, strict=True) if not full]
         raise ValueError(
             f"{len(which)} of {len(filled)} documents have no term left: {_some(which)}. Leave them out with "
-            'empty="drop", or change stop_words, min_length or min_documents.'
+            f"{argument('empty', 'drop')}, or change {argument('stop_words')}, {argument('min_length')} or "
+            f"{argument('min_documents')}."
         )
     vocabulary = tuple(word for word, often in zip(words.vocabulary, frequent, strict=True) if often)
     names = tuple(name for name, full in zip(words.documents, filled, strict=True) if full)
@@ -253,7 +259,7 @@ def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
     if coverage.without and empty == "error":
         raise ValueError(
             f"{len(coverage.without)} of {len(words.documents)} documents have no word that weighs anything in the "
-            f'model: {_some(list(coverage.without))}. Leave them out with empty="drop".'
+            f"model: {_some(list(coverage.without))}. Leave them out with {argument('empty', 'drop')}."
         )
     if coverage.without and empty == "drop":
         kept = np.flatnonzero(np.diff(matrix.indptr) > 0)
@@ -304,8 +310,8 @@ def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = N
         names = [str(i) if documents is None else documents[i] for i in weightless.tolist()]
         raise ValueError(
             f"row(s) {_some(names)} of counts have no term, or only terms that every document "
-            "has, whose weight is log2(1) = 0; leave them out, or use idf=False. For scores of a model, read them with "
-            "its weights: term_weights=model.term_weights_."
+            f"has, whose weight is log2(1) = 0; leave them out{where_known('idf', ', or use idf=False')}."
+            + where_known("term_weights", " For scores of a model, give its weights: term_weights=model.term_weights_.")
         )
     return rows
 

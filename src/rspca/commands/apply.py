@@ -8,14 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from rspca.commands.inputs import Reading
-from rspca.commands.shared import LabelOption, Model, Seed, Talking, command, whole_numbers
+from rspca.commands.shared import LabelOption, Model, Seed, Talking, command, named_files, whole_numbers
 
 
 @command
 def transform(
     *,
     model: Model,
-    data: Annotated[list[Path], typer.Argument(help="Data with the features of the model.", show_default=False)],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help="Data with the features of the model.", show_default=False, callback=named_files),
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
     reading: Reading,
     talking: Talking,
@@ -67,7 +70,8 @@ def report(
     *,
     model: Model,
     data: Annotated[
-        list[Path] | None, typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.")
+        list[Path] | None,
+        typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.", callback=named_files),
     ] = None,
     label: LabelOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html beside the model.")] = None,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.checks import shown
 
 Array = NDArray[Any]
@@ -95,7 +96,9 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
     if isinstance(chromosomes, numbers.Integral):
         chromosomes = [chromosomes]
     if not isinstance(chromosomes, Iterable):
-        raise TypeError(f'chromosomes={chromosomes!r} is not known; give "autosomes", "all", names, or a range "1-5".')
+        raise TypeError(
+            f'{argument("chromosomes", chromosomes)} is not known; give "autosomes", "all", names, or a range "1-5".'
+        )
     found: list[str] = []
     for one in chromosomes:
         text = str(one).strip()
@@ -105,7 +108,7 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
             continue
         first, last = int(ends[1]), int(ends[2])
         if first > last:
-            raise ValueError(f"chromosomes={text!r} ends before it begins; give for example '1-5'.")
+            raise ValueError(f"{argument('chromosomes', text)} ends before it begins; give for example 1-5.")
         found += [naming.of_request(str(number)) for number in range(first, last + 1)]
     return tuple(dict.fromkeys(found))
 
@@ -124,7 +127,7 @@ def left_out_note(chromosomes: Sequence[Array], kept: Sequence[Array], naming: N
     if not autosomes:
         return said
     why = " Numbers 23 to 26 are taken as human X, Y, XY and MT." if naming.human else ""
-    return f"{said}{why} Only autosomes are used; chromosomes='all' uses all, or name those to use."
+    return f"{said}{why} Only autosomes are used; {argument('chromosomes', 'all')} uses all, or name those to use."
 
 
 def _described(name: str, naming: Naming) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import spelled
+from rspca.arguments import argument
 from rspca.formats.named import Named, plain
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")
@@ -79,8 +79,12 @@ def advice_for_text(cell: str, name: str, *, first: bool) -> str:
     if DECIMAL_COMMA.fullmatch(cell.strip()):
         return "Numbers need a decimal point and no comma: write the table with points."
     how = "Write it as a plain number" if looks_numeric(cell) or is_truth(cell) else "Fix it"
-    advice = f"{how}, or keep the column, text and numbers, with labels=[{name!r}]"
-    return f"{advice}, or, if it names the rows, call it id or give row_names={name!r}." if first else f"{advice}."
+    advice = f"{how}, or keep the column, text and numbers, with {argument('labels', [name])}"
+    return (
+        f"{advice}, or, if it names the rows, call it id or give {argument('row_names', name)}."
+        if first
+        else f"{advice}."
+    )
 
 
 def row_column(path: Path, row_names: str | bool | None, names: Sequence[str], labels: Sequence[str]) -> str | None:
@@ -89,16 +93,21 @@ def row_column(path: Path, row_names: str | bool | None, names: Sequence[str], l
         return None
     name = names[0] if row_names is True else row_names
     if name not in names:
-        raise ValueError(f"{path} has no column {name!r} for row_names; its columns are {listed(names, 10)}.")
+        raise ValueError(
+            f"{path} has no column {name!r} for {argument('row_names')}; its columns are {listed(names, 10)}."
+        )
     if name in labels:
-        raise ValueError(f"{path}: column {name!r} cannot be in labels and in row_names; leave it out of one.")
+        raise ValueError(
+            f"{path}: column {name!r} cannot be in {argument('labels')} and in {argument('row_names')}; leave it out "
+            "of one."
+        )
     return name
 
 
 def check_row_names(row_names: object) -> None:
     """Raise unless `row_names` names a column, or says whether the first names the rows."""
     if not (row_names is None or isinstance(row_names, str | bool)):
-        raise TypeError(f"row_names={spelled(row_names)} must be the name of a column, True, False or None.")
+        raise TypeError(f"{argument('row_names', row_names)} must be the name of a column, True, False or None.")
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -139,7 +148,7 @@ def arranged(
     if given and repeated:
         raise ValueError(
             f"{path}, column {first}: {len(repeated)} row name(s) occur more than once: {listed(repeated, 3)}. Give "
-            f"each row its own, or keep the column with labels=[{first!r}]."
+            f"each row its own, or keep the column with {argument('labels', [first])}."
         )
     if first is not None and not repeated:
         rows = [str(cell) for cell in others.pop(first)]
@@ -150,7 +159,7 @@ def arranged(
     if kept:
         notes = (
             f"{path}: {len(kept)} column(s) without numbers ({listed(kept, 5)}) are kept as labels of the samples, not "
-            f"as features. Name them with labels={kept[:5]!r} to say so.",
+            f"as features. Name them with {argument('labels', kept[:5])} to say so.",
         )
     named = Named(X, names, rows, samples={name: _label(cells) for name, cells in others.items()}, notes=notes)
     if not transpose:

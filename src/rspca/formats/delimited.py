@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.checks import check_choice, reason
 from rspca.formats.columns import (
     DECIMAL_COMMA,
@@ -177,7 +178,7 @@ class _Cells:
         name = self.names[0]
         return (
             f"{self.path}: column {listed([name], 1)} counts the rows and is taken as a feature. If it names them, "
-            f"give row_names={name!r}; if it is a feature, row_names=False."
+            f"give {argument('row_names', name)}; if it is a feature, {argument('row_names', False)}."
         )
 
     def _check_text(self, j: int, column: list[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from rspca.arguments import argument
 from rspca.formats.files import lines, read_bytes
 
 
@@ -28,7 +29,7 @@ def read_texts(documents: Any, encoding: str, pattern: str) -> tuple[list[str], 
         if not isinstance(text, str):
             raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
     if not found:
-        which = "" if pattern == "*" else f" named {pattern}; pattern='*' reads all files of a folder"
+        which = "" if pattern == "*" else f" named {pattern}; {argument('pattern', '*')} reads all files of a folder"
         raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
     return [name for name, _ in found], [text for _, text in found]
 
@@ -62,8 +63,8 @@ def _text(path: Path, encoding: str) -> str:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not {encoding} text (byte {error.start}); give its encoding, for example encoding='latin-1', "
-            "or keep files that are no text out of the folder."
+            f"{path} is not {encoding} text (byte {error.start}); give its encoding, for example "
+            f"{argument('encoding', 'latin-1')}, or keep files that are no text out of the folder."
         ) from error
     if "\0" in text:
         raise ValueError(f"{path} is not text: it has zero bytes; keep it out of the folder.")

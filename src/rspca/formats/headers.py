@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.formats.columns import is_missing_cell, is_number, listed, looks_numeric, plainly_numeric
 
 ROW_NAMES = frozenset(("", "id", "index", "name", "names", "row.names", "rownames", "sample", "sample_id", "samples"))
@@ -39,12 +40,12 @@ def names_columns(path: Path, rows: Sequence[Sequence[str]]) -> tuple[bool, str]
     if counted and not any(map(_is_spaced, others)):  # pandas numbers columns so
         return True, (
             f"{path}: the first line, {listed(head, 3)}, counts the columns and is taken as their names. Say "
-            "header=True, or header=False if it is a sample."
+            f"{argument('header', True)}, or {argument('header', False)} if it is a sample."
         )
     if counted or _looks_like_names([head[j].strip() for j in _numeric(rows)], first, others):
         raise ValueError(
-            f"{path}: the first line, {listed(head, 5)}, could name the columns or be a sample. Say header=True if it "
-            "names them, header=False if it is a sample."
+            f"{path}: the first line, {listed(head, 5)}, could name the columns or be a sample. Say "
+            f"{argument('header', True)} if it names them, {argument('header', False)} if it is a sample."
         )
     return False, ""
 

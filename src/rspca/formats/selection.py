@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.checks import shown
 from rspca.formats.chromosomes import Naming, compared_names, left_out_note, naming_of, requested_names
 from rspca.formats.files import PathLike, lines
@@ -104,7 +105,9 @@ def _regions_of(exclude: PathLike, naming: Naming) -> Any:
         return LONG_RANGE_LD[str(exclude)]
     if not Path(exclude).exists():
         known = ", ".join(LONG_RANGE_LD)
-        raise FileNotFoundError(f"exclude={str(exclude)!r} is neither one of {known} nor a BED file that exists.")
+        raise FileNotFoundError(
+            f"{argument('exclude', str(exclude))} is neither one of {known} nor a BED file that exists."
+        )
     return [one._replace(chromosome=naming.of_request(one.chromosome)) for one in read_regions(exclude)]
 
 
@@ -112,8 +115,9 @@ def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str
     """Return what to say where no SNP was chosen."""
     there = dict.fromkeys(name for table in tables for name in table["chromosome"].tolist())
     return (
-        f"No SNP is left: chromosomes={chromosomes!r}, and those there are {', '.join(there)}. "
-        'Choose among these, give chromosomes="all", or loosen snps and exclude.'
+        f"No SNP is left: {argument('chromosomes', chromosomes)}, and those there are {', '.join(there)}. "
+        f"Choose among these, give {argument('chromosomes', 'all')}, or loosen {argument('snps')} and "
+        f"{argument('exclude')}."
     )
 
 
@@ -143,7 +147,7 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
     if isinstance(names, str | os.PathLike):
         return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
     if not isinstance(names, Iterable):
-        raise TypeError(f"{what}={names!r} is neither a file nor a list of names.")
+        raise TypeError(f"{argument(what, names)} is neither a file nor a list of names.")
     return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
 
 
@@ -152,11 +156,15 @@ def kept_snps(snps: Array, frequency: Array, missing: Array, min_frequency: floa
     if max_missing == 1.0 and np.any(missing == 1.0):
         empty = snps[missing == 1.0]
         raise ValueError(
-            f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with max_missing=0.99."
+            f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with "
+            f"{argument('max_missing', 0.99)}."
         )
     # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
     common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
     kept = np.flatnonzero(common & (missing <= max_missing))
     if not len(kept):
-        raise ValueError(f"No SNP has min_frequency={min_frequency} and max_missing={max_missing}; loosen them.")
+        raise ValueError(
+            f"No SNP has {argument('min_frequency', min_frequency)} and "
+            f"{argument('max_missing', max_missing)}; loosen them."
+        )
     return kept

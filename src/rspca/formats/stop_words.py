@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rspca.arguments import argument
 from rspca.formats.files import lines
 
 
@@ -21,7 +22,9 @@ def resolve_stop_words(stop_words: Any, pattern: str) -> list[str]:
         words = _default_stop_words()
     elif isinstance(stop_words, str | os.PathLike):
         if not Path(stop_words).is_file():
-            raise ValueError(f"stop_words={str(stop_words)!r} is not a file; give 'default', a file, words, or None.")
+            raise ValueError(
+                f"{argument('stop_words', str(stop_words))} is not a file; give 'default', a file, words, or None."
+            )
         words = _words_of(lines(stop_words))
     else:
         words = list(_checked_words(stop_words))

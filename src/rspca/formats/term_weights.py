@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
+
 Array = NDArray[Any]
 
 LONGEST_TERM = 10**6
@@ -97,7 +99,8 @@ class Coverage(NamedTuple):
             more = ", ..." if len(self.without) > SHOWN_WORDS else ""
             found.append(
                 f"{len(self.without)} document(s) have no word that weighs anything in the model: "
-                f"{', '.join(self.without[:SHOWN_WORDS])}{more}. Their rows are zero; empty='drop' leaves them out."
+                f"{', '.join(self.without[:SHOWN_WORDS])}{more}. Their rows are zero; "
+                f"{argument('empty', 'drop')} leaves them out."
             )
         return tuple(found)
 
