@@ -47,7 +47,7 @@ def folder(tmp_path):
         (["fit", "hapmap.bed", "-k", "3", "--min-frequency", "nan"], "--min-frequency nan must be finite"),
         (
             ["fit", "hapmap.bed", "-k", "3", "--min-frequency", "0.5"],
-            "No SNP has --min-frequency 0.5 and --max",
+            "no SNP has --min-frequency 0.5 and --max",
         ),
         (["fit", "hapmap.bed", "-k", "3", "--exclude", "x"], "--exclude x is neither one of"),
         (["fit", "words.csv", "-k", "1"], "keep the column, text and numbers, with --labels b."),

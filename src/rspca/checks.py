@@ -24,6 +24,10 @@ class TooLarge(ValueError):
     """A method that refuses data of this size; `compare` reports it and goes on."""
 
 
+class RefusedFile(ValueError):
+    """A file that is refused for what it holds; the message has its name."""
+
+
 def reason(error: BaseException) -> str:
     """Return the message of another package, which may be long or of several lines, in one short line."""
     return shown(" ".join(str(error).split()) or type(error).__name__, 160)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from rspca.commands.apply import report, transform
 from rspca.commands.data import datasets, demo
 from rspca.commands.fit import fit
 from rspca.commands.shared import printable
+from rspca.commands.streams import check_open, last_words, named_output
 from rspca.commands.study import certify, compare, path
 from rspca.memory import NotEnoughMemory
 
@@ -48,7 +50,10 @@ def main() -> None:
     """Run the command line; a mistake of the user's is one line on stderr and exit status 2."""
     warnings.showwarning = _show_warning
     try:
-        status = app(standalone_mode=False, prog_name="rspca")
+        check_open()
+        with named_output():
+            status = app(standalone_mode=False, prog_name="rspca")
+            sys.stdout.flush()
     except _USAGE as error:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "rspca"
         message = error.format_message().rstrip(".")
@@ -67,8 +72,20 @@ def main() -> None:
 
 
 def _end(message: str, status: int) -> None:
-    typer.echo(f"rspca: {_one_line(message)}", err=True)
+    last_words(f"rspca: {_one_line(message)}")
+    _drop_unwritten()
     sys.exit(status)
+
+
+def _drop_unwritten() -> None:
+    """Let nothing of a stream that cannot be written be tried again when Python ends, which would change the status."""
+    for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        except (AttributeError, ValueError):  # closed
+            continue
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

@@ -19,6 +19,7 @@ from rspca.checks import check_integer, is_missing, reason, shown, spelled
 from rspca.estimator import SparsePCA
 from rspca.formats.archives import checked_sparse, npz_arrays
 from rspca.formats.term_weights import LONGEST_TERM, TermWeights
+from rspca.memory import check_room
 
 FORMAT = 1
 _META = "model.json"
@@ -80,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
             meta = json.loads(archive.read(_META))
         if meta["format"] != FORMAT:
             raise OtherFormat(f"{path} has model format {shown(meta['format'])}; this version of rspca reads {FORMAT}.")
-        return _restored(meta, arrays)
+        return _restored(path, meta, arrays)
     except (FileNotFoundError, PermissionError, MemoryError, OtherFormat):
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -92,7 +93,7 @@ class OtherFormat(ValueError):
     """A model of another version of rspca."""
 
 
-def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
+def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     known = SparsePCA().get_params()
     model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
     for name in _INTEGERS:
@@ -108,6 +109,9 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     packed = _unpacked("components", arrays)
     if packed.shape != (model.n_components_, model.n_features_in_):
         raise ValueError(f"components of shape {packed.shape} do not fit the model's description")
+    size = packed.shape[0] * packed.shape[1] * packed.dtype.itemsize
+    what = f"{path}, {packed.shape[0]} components of {packed.shape[1]} features, unpacked,"
+    check_room(size, what, "Fit fewer components.")
     model.components_ = packed.toarray()
     if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
         raise ValueError("components are not of unit length")

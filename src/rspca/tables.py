@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.arguments import argument
-from rspca.checks import check_real, in_one_line, shown, spelled
+from rspca.checks import check_choice, check_real, in_one_line, shown, spelled
 from rspca.components import COMPILE, OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
@@ -26,6 +26,7 @@ from rspca.formats.matrices import read_mtx, read_npy, read_npz
 from rspca.formats.named import Named
 from rspca.formats.plink import beside, mapped_rows, read_bim
 from rspca.formats.selection import (
+    check_called,
     check_distinct,
     chosen_people,
     chosen_snps,
@@ -194,6 +195,7 @@ def read_bed(
     chromosomes: str | Iterable[str | int] = "autosomes",
     min_frequency: float = 0.0,
     max_missing: float = 1.0,
+    uncalled: str = "error",
     samples: PathLike | Iterable[Any] | None = None,
     snps: PathLike | Iterable[str] | None = None,
     exclude: PathLike | None = None,
@@ -218,7 +220,10 @@ def read_bed(
     min_frequency : float
         Least frequency of the rarer allele.
     max_missing : float
-        Largest share of missing calls of a SNP. SNPs without a single call are an error unless this is below 1.
+        Largest share of missing calls of a SNP.
+    uncalled : {"error", "keep"}
+        What to do with SNPs without a single call that `max_missing` does not leave out. Keep them to score people with
+        a model that may not use them.
     samples : path or names
         People to keep: IIDs, or pairs (FID, IID); or a file with FID and IID, or IID alone, on each line.
     snps : path or names
@@ -244,6 +249,7 @@ def read_bed(
         )
     if check_real("max_missing", max_missing, 0.0) > 1.0:
         raise ValueError(f"{argument('max_missing', max_missing)} must lie between 0 and 1.")
+    check_choice("uncalled", uncalled, ("error", "keep"))
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
     people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
@@ -258,7 +264,8 @@ def read_bed(
     chosen = chosen_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
-    kept = kept_snps(described["snp"], frequency, missing, min_frequency, max_missing)
+    check_called(where, described["snp"], missing, keep=uncalled == "keep" or max_missing < 1.0)
+    kept = kept_snps(where, frequency, missing, min_frequency, max_missing)
     if len(kept) < op.shape[1]:
         op = op.select(kept)
     features = {name: column[kept] for name, column in described.items()}

@@ -88,12 +88,13 @@ class Reading:
 def opened(
     data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
     watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
+    for_scores: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
     """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
 
     Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
-    anything in it, unless the user says.
-
+    anything in it, unless the user says. For scores of a fitted model, SNPs without a single call are no mistake: they
+    count as the mean of the model.
     Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
     """
     from rspca.commands.watching import Watched
@@ -103,6 +104,8 @@ def opened(
     if reading.scheduler is not None and not genotypes:
         raise ValueError("--scheduler is for .bed files, which workers open themselves.")
     options = reading.given() | ({"on_step": on_step} if genotypes else {})
+    if genotypes and for_scores:
+        options["uncalled"] = "keep"
     if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
         options["labels"] = [*options.get("labels", ()), label]
     weights = getattr(model, "term_weights_", None)
@@ -161,10 +164,16 @@ def loaded(model: Path) -> tuple[SparsePCA, Path]:
     """Return a saved model, named by its file or by the folder that `rspca fit` wrote, and the file."""
     from rspca.models import load
 
+    file = model_file(model)
+    return load(file), file
+
+
+def model_file(model: Path) -> Path:
+    """Return the file of a saved model, which may be named by its folder."""
     file = model / "model.npz" if model.is_dir() else model
     if not file.exists():
         raise FileNotFoundError(f"{file} does not exist; give the model.npz that rspca fit wrote, or its folder.")
-    return load(file), file
+    return file
 
 
 def component_options(fitted: SparsePCA, component: int, table: Table) -> dict[str, Any]:

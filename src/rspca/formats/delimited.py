@@ -31,12 +31,16 @@ from rspca.formats.columns import (
 from rspca.formats.files import lines, opened
 from rspca.formats.headers import ROW_NAMES, names_columns
 from rspca.formats.named import Array, Named
+from rspca.memory import GrowingRoom
 
 WHITE_SPACE = " "
 """Stands for any run of spaces and tabs."""
 DELIMITERS = ("\t", ",", ";", "|", WHITE_SPACE)
-LOOK_AHEAD = 20
-"""Rows by which the delimiter is chosen, and whether the first one names the columns."""
+LOOK_AHEAD, LOOK_AHEAD_CELLS = 20, 1 << 18
+"""Rows by which the delimiter is chosen, and whether the first names the columns; of wide ones two, or those with so
+many cells."""
+TEXT_BYTES = 64
+"""What a cell of text takes in memory, as a string and its place in a list."""
 LEAST_COUNTED = 5
 """Rows from which a first column 1, 2, 3, ... is more than chance."""
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
@@ -90,7 +94,7 @@ def read_delimited(
     _check_encoding(path)
     try:
         rows = _rows(path, delimiter or _found_delimiter(path, encoding), encoding)
-        first = list(itertools.islice(rows, LOOK_AHEAD))
+        first = _beginning(rows)
         if not first:
             raise ValueError(f"{path} is empty; a table of numbers is needed.")
         found, note = (header, "") if header is not None else names_columns(path, [row.cells for row in first])
@@ -135,6 +139,7 @@ class _Cells:
         self.text: dict[int, list[str]] = {j: [] for j in sorted(text)}
         self.numeric = [j for j in range(self.width) if j not in text]
         self.values, self.lines = array("d"), array("q")
+        self.room = GrowingRoom(f"the table in {path}", "Store it as .npy: then it is mapped.")
 
     def add(self, row: Row) -> None:
         """Take in a row, or refuse it."""
@@ -153,6 +158,7 @@ class _Cells:
             self._refuse(row)
         self.values.extend(found)
         self.lines.append(row.line)
+        self.room.check(8 * len(self.values) + len(self.lines) * (8 + TEXT_BYTES * len(self.text)))
 
     def named(self, transpose: bool) -> Named:
         """Return what was read: numbers as a matrix, text as names and labels."""
@@ -232,7 +238,7 @@ def _found_delimiter(path: Path, encoding: str) -> str:
     widths: dict[str, int] = {}
     for delimiter in DELIMITERS:
         try:
-            rows = [row.cells for row in itertools.islice(_rows(path, delimiter, encoding), LOOK_AHEAD)]
+            rows = [row.cells for row in _beginning(_rows(path, delimiter, encoding))]
         except csv.Error:
             continue
         if not rows or len({len(cells) for cells in rows[1:]}) > 1 or len(rows[-1]) - len(rows[0]) not in (0, 1):
@@ -249,6 +255,17 @@ def _found_delimiter(path: Path, encoding: str) -> str:
         return WHITE_SPACE
     first = next((line for line in lines(path, encoding) if line.strip()), "")
     return max(DELIMITERS[:-1], key=first.count)  # rows differ, which is told of the one that cuts most
+
+
+def _beginning(rows: Iterator[Row]) -> list[Row]:
+    """Return as many of the next rows as tell how a table is written."""
+    found, count = list[Row](), 0
+    for row in itertools.islice(rows, LOOK_AHEAD):
+        found.append(row)
+        count += len(row.cells)
+        if count > LOOK_AHEAD_CELLS and len(found) > 1:
+            break
+    return found
 
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[Row]:

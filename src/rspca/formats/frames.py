@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import reason, shown
+from rspca.checks import RefusedFile, reason, shown
 from rspca.formats.columns import (
     advice_for_text,
     arranged,
     check_labels,
     check_row_names,
     is_truth,
+    listed,
     looks_numeric,
     not_text,
     row_column,
@@ -22,6 +23,9 @@ from rspca.formats.columns import (
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
 from rspca.memory import check_room
+
+CELL_BYTES = 8
+"""What a cell takes in memory at least, however well the file is compressed."""
 
 
 def read_parquet(
@@ -31,8 +35,8 @@ def read_parquet(
 
     Columns of numbers or truth values are features. The index that pandas stored names the samples (its levels, joined,
     if it has several, which are labels too); without one, a first column of text whose entries differ does. Other
-    columns describe the samples. Missing entries are refused, and so is text that may be numbers, such as 10%, unless
-    `labels` or `row_names` name it.
+    columns describe the samples. Missing entries are refused, and so are columns of lists or records, and text that may
+    be numbers, such as 10%, unless `labels` or `row_names` name it.
 
     Parameters
     ----------
@@ -53,9 +57,12 @@ def read_parquet(
     if is_gzipped(path):
         raise ValueError(f"{path} is gzipped; unpack it with gunzip.")
     try:
-        table = parquet.read_table(path, use_threads=False)
+        with parquet.ParquetFile(path) as stored:
+            schema, rows = stored.schema_arrow, int(stored.metadata.num_rows)
+        _check_columns(path, schema, rows)
+        table = parquet.read_table(path, use_threads=False, read_dictionary=_text_columns(schema))
         names, index = [str(name) for name in table.column_names], _stored_index(table)
-    except (FileNotFoundError, PermissionError, MemoryError):
+    except (FileNotFoundError, PermissionError, MemoryError, RefusedFile):
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of pyarrow, and in what pandas stored in it
         raise ValueError(f"{path} is not a .parquet file, or it is damaged: {reason(error)}") from error
@@ -66,7 +73,7 @@ def read_parquet(
     numeric = [name for name in names if name not in set(text)]
     if not table.num_rows:
         raise ValueError(f"{path} has names and no rows.")
-    described = {name: plain(np.array(table[name].to_pylist())).tolist() for name in text}
+    described = {name: plain(np.array(_cells(path, table, name))).tolist() for name in text}
     first = next((name for name in (index or names[:1]) if name in text and name not in wanted), None)
     for name in text:
         if name not in (*wanted, *index, given):
@@ -92,6 +99,41 @@ def _check_text(path: Path, name: str, cells: list[Any], *, first: bool) -> None
         advice = advice_for_text(texts[wrong], name, first=first)
         place = f"{path}, row {wrong + 1}, column {shown(name)}"
         raise ValueError(f"{place}: {texts[wrong][:40]!r} is not a number. {advice}")
+
+
+def _check_columns(path: Path, schema: Any, rows: int) -> None:
+    """Raise if a column has lists or records for cells, or all together more cells than there is memory for."""
+    from pyarrow import types
+
+    nested = [field.name for field in schema if types.is_nested(field.type)]
+    if nested:
+        kind = shown(schema.field(nested[0]).type, 60) if schema.names.count(nested[0]) == 1 else "nested"
+        raise RefusedFile(
+            f"{path}: {len(nested)} column(s) have lists or records for cells ({listed(nested, 3)}: {kind}); spread "
+            "each over columns of its own, or leave it out."
+        )
+    size = rows * len(schema) * CELL_BYTES
+    check_room(size, f"{path}, unpacked to {rows} rows and {len(schema)} columns,", "Choose fewer of them first.")
+
+
+def _text_columns(schema: Any) -> list[str]:
+    """Return the columns of text, which are read as a dictionary: one long text in all rows is read once."""
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return [field.name for field in schema if any(test(field.type) for test in tests)]
+
+
+def _cells(path: Path, table: Any, name: str) -> list[Any]:
+    """Return the cells of a column that is no feature, if there is memory for them: texts as long as the longest."""
+    from pyarrow import types
+
+    column = table[name]
+    if types.is_dictionary(column.type):
+        longest = max((len(one) for chunk in column.chunks for one in chunk.dictionary.to_pylist() if one), default=0)
+        check_room(4 * longest * len(column), f"column {shown(name)} of {path}", "Shorten its texts, or leave it out.")
+    cells: list[Any] = column.to_pylist()
+    return cells
 
 
 def _stored_index(table: Any) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rspca.arguments import where_known
-from rspca.atomic import written_atomically
+from rspca.atomic import replaced_together, written_atomically
 from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 from rspca.memory import check_room
@@ -222,11 +222,12 @@ def write_plink(
         "bim": "".join("\t".join(line) + "\n" for line in zip(*bim, strict=True)),
         "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(*fam, strict=True)),
     }
-    with written_atomically(bed) as file:
-        file.write(b"\x6c\x1b\x01")
-        for start in range(0, n, _BLOCK):
-            file.write(pack(X[:, start : start + _BLOCK]).tobytes())
-        for suffix, content in text.items():  # when all genotypes are written, and before they are in place
+    with replaced_together():
+        with written_atomically(bed) as file:
+            file.write(b"\x6c\x1b\x01")
+            for start in range(0, n, _BLOCK):
+                file.write(pack(X[:, start : start + _BLOCK]).tobytes())
+        for suffix, content in text.items():
             with written_atomically(bed.with_suffix(f".{suffix}")) as beside_it:
                 beside_it.write(content.encode())
 

@@ -151,20 +151,26 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
     return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
 
 
-def kept_snps(snps: Array, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
-    """Return the SNPs that are common enough and called often enough."""
-    if max_missing == 1.0 and np.any(missing == 1.0):
-        empty = snps[missing == 1.0]
+def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
+    """Raise if SNPs have no call at all: if all are so, and unless they are to be kept, if one is."""
+    empty = snps[missing == 1.0]
+    if len(empty) == len(snps):
+        raise ValueError(f"{where}: none of the {len(snps)} SNPs has a single call; there is nothing to work on.")
+    if len(empty) and not keep:
         raise ValueError(
-            f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with "
-            f"{argument('max_missing', 0.99)}."
+            f"{where}: {len(empty)} of the {len(snps)} SNPs have no call at all, the first is {shown(empty[0], 80)}; "
+            f"leave them out with {argument('max_missing', 0.99)}."
         )
+
+
+def kept_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
+    """Return the SNPs that are common enough and called often enough; `where` names the files in errors."""
     # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
     common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
     kept = np.flatnonzero(common & (missing <= max_missing))
     if not len(kept):
         raise ValueError(
-            f"No SNP has {argument('min_frequency', min_frequency)} and "
+            f"{where}: no SNP has {argument('min_frequency', min_frequency)} and "
             f"{argument('max_missing', max_missing)}; loosen them."
         )
     return kept
