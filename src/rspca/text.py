@@ -16,7 +16,7 @@ import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from rspca.arguments import argument
+from rspca.arguments import argument, where_known
 from rspca.checks import check_choice, check_integer, rectangular
 from rspca.formats.files import lines, read_bytes
 
@@ -133,8 +133,8 @@ def term_counts(
     vectorizer = CountVectorizer(token_pattern=term, stop_words=left_out or None)
     nothing = (
         f"no term is left of {len(texts)} document(s): none has {min_length} to {max_length} letters, occurs in "
-        f"{min_documents} document(s) or more and is no stop word. Lower {argument('min_length')} or "
-        f"{argument('min_documents')}, or change {argument('stop_words')}."
+        f"{min_documents} document(s) or more and is no stop word. Lower "
+        f"{where_known('min_length', 'min_length or ')}{argument('min_documents')}, or change {argument('stop_words')}."
     )
     try:
         counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts))
@@ -197,7 +197,7 @@ def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = N
         names = [str(i) if documents is None else documents[i] for i in weightless.tolist()]
         raise ValueError(
             f"row(s) {_some(names)} of counts have no term, or only terms that every document "
-            "has, whose weight is log2(1) = 0; leave them out, or use idf=False."
+            f"has, whose weight is log2(1) = 0; leave them out{where_known('idf', ', or use idf=False')}."
         )
     return scipy.sparse.csr_array(normalize(X, norm="l2", copy=False))
 
@@ -211,7 +211,7 @@ def _stop_words(stop_words: Any, pattern: str) -> list[str]:
     elif isinstance(stop_words, str | os.PathLike):
         if not Path(stop_words).is_file():
             raise ValueError(
-                f"{argument('stop_words', str(stop_words))} is not a file; give 'default', a file, words, or None."
+                f"{argument('stop_words', str(stop_words))} is not a file; give one with the words to leave out."
             )
         words = _words_of(lines(stop_words))
     else:
@@ -257,7 +257,7 @@ def _read(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[
             raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
     if not found:
         which = "" if pattern == "*" else f" named {pattern}; {argument('pattern', '*')} reads all files of a folder"
-        raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
+        raise ValueError(f"{str(documents)[:200]} has no documents{which}.")
     return [name for name, _ in found], [text for _, text in found]
 
 
