@@ -48,7 +48,10 @@ def write_table(path, m=40, n=12, seed=0):
     return path
 
 
-FUNCTIONS = (rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, *READERS.values())
+FUNCTIONS = (
+    rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, rspca.text.term_matrix,
+    *READERS.values(),
+)  # fmt: skip
 ARGUMENTS = sorted({name for one in FUNCTIONS for name in inspect.signature(one).parameters} | {"n_components"})
 PYTHON = re.compile(rf"\b({'|'.join(ARGUMENTS)})=|\b({'|'.join(name for name in ARGUMENTS if '_' in name)})\b")
 """Arguments as Python has them: with a value, or with an underscore in the name."""

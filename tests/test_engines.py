@@ -101,7 +101,7 @@ def test_compiling_is_no_part_of_the_time_for_a_proof(fresh, monkeypatch):
     def takes_20_seconds():
         clock[0] += 20.0
 
-    inner.compile(takes_20_seconds, is_new=True)
+    inner.spend_compiling(takes_20_seconds, is_new=True)
     assert (inner.deadline, outer.deadline) == (25.0, 30.0)
 
 

@@ -140,7 +140,7 @@ INTERRUPTS = {
     "relaxing": ("rspca.decomposition.relax", "{found}"),
     "polishing": ("rspca.decomposition.improve", "{found}"),
     "certifying": ("rspca.certificates.stages.in_memory", "{found}"),
-    "searching": ("rspca.certificates.search.examine", "{found}"),
+    "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
     "between components": ("rspca.sequence.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.commands.partial.written_atomically", "{found}"),
     "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),

@@ -33,6 +33,9 @@ def folder(tmp_path):
     write_table(tmp_path / "table.csv")
     (tmp_path / "words.csv").write_text("a,b\n1,2\n3,x\n")
     (tmp_path / "latin.csv").write_bytes(b"caf\xe9,b\n1,2\n3,4\n")
+    (tmp_path / "no").mkdir()
+    (tmp_path / "short.txt").write_text("a b\nc d\n")
+    (tmp_path / "same.txt").write_text("heat flow\n" * 3)
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     return tmp_path
 
@@ -52,6 +55,10 @@ def folder(tmp_path):
         (["fit", "hapmap.bed", "-k", "3", "--exclude", "x"], "--exclude x is neither one of"),
         (["fit", "words.csv", "-k", "1"], "keep the column, text and numbers, with --labels b."),
         (["fit", "latin.csv", "-k", "1"], "give the encoding of the file, for example --encoding latin-1."),
+        (["fit", "no", "-k", "1"], "no has no documents named *.txt; --pattern '*' reads all files of a folder."),
+        (["fit", "short.txt", "-k", "1"], "Lower --min-documents, or change --stop-words."),
+        (["fit", "same.txt", "-k", "1"], "whose weight is log2(1) = 0; leave them out."),
+        (["fit", "same.txt", "-k", "1", "--stop-words", "x"], "--stop-words x is not a file; give one with"),
         (["fit", "one.csv", "-k", "1"], "Give more samples or --no-center."),
         (["fit", "table.csv", "-k", "2", "--scale", "patterson"], "--scale patterson is for genotypes"),
         (["fit", "table.csv", "-k", "2", "--groups", "100"], "--groups 100 is a window of base pairs"),

@@ -161,7 +161,7 @@ def test_what_is_not_documents_gets_advice(documents, error, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"stop_words": "nowhere.txt"}, ValueError, "stop_words='nowhere.txt' is not a file; give 'default'"),
+        ({"stop_words": "nowhere.txt"}, ValueError, "stop_words='nowhere.txt' is not a file; give one with the words"),
         ({"stop_words": 3}, TypeError, "stop_words=3 must be"),
         ({"stop_words": ["a", 1]}, TypeError, "stop_words has 1, which is not a string"),
         ({"min_length": 0}, ValueError, "min_length=0 must be at least 1"),

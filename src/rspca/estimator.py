@@ -17,7 +17,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.arguments import argument
+from rspca.arguments import argument, where_known
 from rspca.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
 from rspca.components import Component, OnComponent, OnStep
 from rspca.dataframes import with_plain_columns
@@ -219,7 +219,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
         if not all(c.converged for c in found.components):
             why = (
-                f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol."
+                f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{self.max_iter} iterations"
+                f"{where_known('max_iter', '; raise max_iter or tol')}."
                 if self.method == "rspca"
                 else f"{argument('method', self.method)} did not converge in its own number of iterations."
             )

@@ -223,7 +223,8 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         raise ValueError(
             f"no term is left of {len(words.documents)} document(s): none has {rules['min_length']} to "
             f"{rules['max_length']} letters, occurs in {min_documents} document(s) or more and is no stop word. Lower "
-            f"{argument('min_length')} or {argument('min_documents')}, or change {argument('stop_words')}."
+            f"{where_known('min_length', 'min_length or ')}{argument('min_documents')}, or change "
+            f"{argument('stop_words')}."
         )
     counts = words.matrix[:, frequent]
     filled = np.diff(counts.indptr) > 0
@@ -231,7 +232,7 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         which = [name for name, full in zip(words.documents, filled, strict=True) if not full]
         raise ValueError(
             f"{len(which)} of {len(filled)} documents have no term left: {_some(which)}. Leave them out with "
-            f"{argument('empty', 'drop')}, or change {argument('stop_words')}, {argument('min_length')} or "
+            f"{argument('empty', 'drop')}, or change {argument('stop_words')}{where_known('min_length', ', min_length')} or "
             f"{argument('min_documents')}."
         )
     vocabulary = tuple(word for word, often in zip(words.vocabulary, frequent, strict=True) if often)

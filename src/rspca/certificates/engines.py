@@ -53,7 +53,7 @@ class Examiner:
             if self.run is None:
                 _compile()
             else:
-                self.run.compile(_compile, is_new=not is_kept(_machine_code()))
+                self.run.spend_compiling(_compile, is_new=not is_kept(_machine_code()))
         if self.run is not None:
             self.run.ran_with("numba")
         return True

@@ -65,7 +65,7 @@ class Progress:
         if value > self.lower:
             self.support, self.lower = support, value
 
-    def compile(self, compile_all: Callable[[], None], *, is_new: bool) -> None:
+    def spend_compiling(self, compile_all: Callable[[], None], *, is_new: bool) -> None:
         """Compile the search, on top of the time for the proof; report it where no earlier run has done it."""
         began = time.perf_counter()
         if is_new:

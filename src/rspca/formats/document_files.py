@@ -30,7 +30,7 @@ def read_texts(documents: Any, encoding: str, pattern: str) -> tuple[list[str], 
             raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
     if not found:
         which = "" if pattern == "*" else f" named {pattern}; {argument('pattern', '*')} reads all files of a folder"
-        raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
+        raise ValueError(f"{str(documents)[:200]} has no documents{which}.")
     return [name for name, _ in found], [text for _, text in found]
 
 

@@ -23,7 +23,7 @@ def resolve_stop_words(stop_words: Any, pattern: str) -> list[str]:
     elif isinstance(stop_words, str | os.PathLike):
         if not Path(stop_words).is_file():
             raise ValueError(
-                f"{argument('stop_words', str(stop_words))} is not a file; give 'default', a file, words, or None."
+                f"{argument('stop_words', str(stop_words))} is not a file; give one with the words to leave out."
             )
         words = _words_of(lines(stop_words))
     else:
