@@ -232,8 +232,8 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
         which = [name for name, full in zip(words.documents, filled, strict=True) if not full]
         raise ValueError(
             f"{len(which)} of {len(filled)} documents have no term left: {_some(which)}. Leave them out with "
-            f"{argument('empty', 'drop')}, or change {argument('stop_words')}{where_known('min_length', ', min_length')} or "
-            f"{argument('min_documents')}."
+            f"{argument('empty', 'drop')}, or change {argument('stop_words')}"
+            f"{where_known('min_length', ', min_length')} or {argument('min_documents')}."
         )
     vocabulary = tuple(word for word, often in zip(words.vocabulary, frequent, strict=True) if often)
     names = tuple(name for name, full in zip(words.documents, filled, strict=True) if full)
