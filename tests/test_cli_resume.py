@@ -112,8 +112,8 @@ def test_resume_where_nothing_was_kept_begins_at_the_beginning(folder):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (["-k", "5,4,3,2"], "other settings: k was [5, 4, 3, 3] and is [5, 4, 3, 2]"),
-        (["--seed", "4"], "random_state was 3 and is 4"),
+        (["-k", "5,4,3,2"], "other settings: -k was [5, 4, 3, 3] and is [5, 4, 3, 2]"),
+        (["--seed", "4"], "--seed was 3 and is 4"),
         (["--scale", "yes"], "scale was false and is true"),
         (["--certify"], "certify was false and is true"),
     ],

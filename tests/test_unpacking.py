@@ -155,7 +155,7 @@ def test_wide_tables_are_read_and_few_of_their_rows_looked_at_twice(tmp_path, mo
     X = np.arange(3 * 5000.0).reshape(3, 5000)
     np.savetxt(tmp_path / "t.csv", X, delimiter=",")
     monkeypatch.setattr(delimited, "LOOK_AHEAD_CELLS", 1000)
-    assert len(delimited._first_rows(tmp_path / "t.csv", ",", "utf-8")) == 2
+    assert len(delimited._beginning(delimited._rows(tmp_path / "t.csv", ",", "utf-8"))) == 2
     np.testing.assert_array_equal(rspca.read(tmp_path / "t.csv").operator.X, X)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -67,7 +66,7 @@ def main() -> None:
         if isinstance(error, MemoryError):
             _end(f"not enough memory. {error} Use fewer features, or --max-memory where the file can be streamed.", 2)
         if isinstance(error, _MISTAKES):
-            _end(_as_options(str(error)) or type(error).__name__, 2)
+            _end(str(error) or type(error).__name__, 2)
         _end(f"an error of rspca itself: {error!r}. Please report it; rspca --debug COMMAND shows where.", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -91,14 +90,7 @@ def _drop_unwritten() -> None:
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the source."""
-    typer.echo(f"rspca: warning: {_as_options(_one_line(str(message)))}", err=True)
-
-
-def _as_options(text: str) -> str:
-    """Return what functions say of labels=['a', 'b'] and encoding="latin-1" as it is said here."""
-    text = re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
-    text = re.sub(r"\bcenter=False\b", "--no-center", text)
-    return re.sub(r"\b(encoding|pattern|delimiter|layer)=(['\"])(.*?)\2", r"--\1 \3", text)
+    typer.echo(f"rspca: warning: {_one_line(str(message))}", err=True)
 
 
 def _one_line(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from rspca.arguments import argument
 from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.gram import GramOperator
 from rspca.operators.protocol import Array, OperatorMixin
@@ -122,7 +123,9 @@ def hotelling(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) 
     while isinstance(op, Scaled):
         unit, op = unit * float(op.weights[0]), op.inner
     if not isinstance(op, GramOperator):
-        raise ValueError("deflation='hotelling' needs the matrix A itself: give GramOperator(A), or choose 'schur'.")
+        raise ValueError(
+            f"{argument('deflation', 'hotelling')} needs the matrix A itself: give GramOperator(A), or choose 'schur'."
+        )
     A = op.matrix - op.offset * np.eye(op.shape[1])
     A = A - (v @ A @ v) * np.multiply.outer(v, v)
     lowest = float(scipy.linalg.eigvalsh(A, subset_by_index=(0, 0))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -30,3 +31,10 @@ def kept_if_possible(dispatcher: Any) -> Any:
 
     cache.save_overload = save_if_possible
     return dispatcher
+
+
+def is_kept(dispatcher: Any) -> bool:
+    """Tell whether an earlier run has kept machine code of this function, so that nothing needs to be compiled."""
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    index = getattr(file, "_index_path", None)
+    return index is not None and os.path.exists(index)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import warnings
 from typing import Any
 
 import numpy as np
 
-from rspca.checks import check_integer
+from rspca.checks import check_integer, shown
 from rspca.estimator import SparsePCA
 from rspca.formats.h5ad import chosen_variables, held
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
@@ -180,7 +181,10 @@ def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> N
     """Raise unless there is a matrix to read and a place to write to."""
     needed = ("obsm", "varm", "uns", "var", "layers", "isbacked", "is_view")
     if not all(hasattr(adata, name) for name in needed):
-        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. SparsePCA takes matrices.")
+        hint = "SparsePCA takes matrices"
+        if isinstance(adata, str | os.PathLike):
+            hint = f"Read it first: adata = anndata.read_h5ad({shown(adata, 80)!r})"
+        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. {hint}.")
     if adata.isbacked and (copy or adata.is_view):
         what = "copy=True" if copy else "a view"
         raise ValueError(f"{what} of a backed file cannot be written to; use copy=False on the whole, or to_memory().")

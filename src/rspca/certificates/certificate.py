@@ -69,7 +69,7 @@ class Certificate:
     nodes: int
     """Nodes of the exact search."""
     engine: str
-    """"numba" or "numpy": what ran the exact search."""
+    """What ran the exact search: "numpy", or "numba" once it was long enough to be compiled."""
     seconds: float
     n_features: int
     center: bool = True

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
-from rspca.certificates.compiled import ENGINE
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
@@ -164,7 +164,7 @@ def certify_operator(
         k=k, lower=lower, upper=upper, status=status,
         stopped_by="proof" if status == "optimal" else stopped_by, support=support, loadings=values,
         bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
-        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1],
+        engine=run.engine, seconds=time.perf_counter() - began, n_features=op.shape[1],
         center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
     )  # fmt: skip
     return found.in_units(size**2)
@@ -242,7 +242,7 @@ def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
     if len(eligible) <= stages.SMALL:
         A = op.gram_block(eligible)
         inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
-                         on_step=run.on_step)  # fmt: skip
+                         on_step=run.on_step, parent=run)  # fmt: skip
         inner.bounds = run.bounds
         try:
             stages.in_memory(inner, A, k)
@@ -254,7 +254,8 @@ def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
     if k <= STEP_BY_STEP and not run.finished():
         began = time.perf_counter()
-        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left())
+        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left(),
+                        parent=run)  # fmt: skip
         for step in certified_steps(known, k, half):
             if step.k == k:
                 run.survivors, run.nodes = step.survivors, half.nodes
@@ -296,7 +297,7 @@ def _given_support(loadings: Any, k: int, n: int) -> Array:
     vector = check_vector("loadings", loadings, n)
     support = np.flatnonzero(vector)
     if not 1 <= len(support) <= k:
-        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and k={k} are needed.")
+        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and {argument('k', k)} are needed.")
     return support
 
 

@@ -13,8 +13,8 @@ from rspca.certificates import bounds as B
 from rspca.certificates import precision
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
+from rspca.certificates.engines import Examiner
 from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
-from rspca.certificates.nodes import compile_seconds
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
@@ -87,9 +87,8 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
         run.bound("semidefinite dual", dual)
     if not run.finished():
-        run.deadline += compile_seconds()
         began = time.perf_counter()
-        found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
+        found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time, examine=Examiner(run))
         run.nodes += found.nodes
         run.reached(found.support, found.lower)
         run.proven("exact search", found.upper, time.perf_counter() - began)
@@ -222,7 +221,7 @@ def step_by_step(
         return None
     A, alive = A[np.ix_(kept, kept)], alive[kept]
     inner = Progress(np.searchsorted(alive, support), variance_of(A, np.searchsorted(alive, support)), tol=run.tol,
-                     deadline=run.deadline)  # fmt: skip
+                     deadline=run.deadline, parent=run)  # fmt: skip
     if len(alive) > k:
         in_memory(inner, A, k)
     else:

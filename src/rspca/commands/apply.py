@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rspca.commands.inputs import Reading
-from rspca.commands.shared import LabelOption, Model, Seed, Talking, command, whole_numbers
+from rspca.commands.shared import LabelOption, Model, Seed, Talking, command, named_files, whole_numbers
 
 if TYPE_CHECKING:
     from rspca.tables import Table
@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 def transform(
     *,
     model: Model,
-    data: Annotated[list[Path], typer.Argument(help="Data with the features of the model.", show_default=False)],
+    data: Annotated[
+        list[Path],
+        typer.Argument(help="Data with the features of the model.", show_default=False, callback=named_files),
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
     reading: Reading,
     talking: Talking,
 ) -> None:
     """Scores of new samples, as CSV. SNPs of another study are matched by name and allele.
 
+    Documents are weighted by the words and weights that the model stores.
+
     rspca transform out/model.npz new.csv -o scores.csv
+    rspca transform topics new_documents/ -o scores.csv
     rspca transform out other_study.bed --chromosomes all | head
     """
     from rspca.commands.inputs import loaded, opened
@@ -36,15 +42,21 @@ def transform(
 
     check_file(out)
     fitted, _ = loaded(model)
-    with shown(talking, 1) as tell, opened(data, reading, tell, for_scores=True) as table:
+    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True) as table:
         scores = fitted.transform(table)
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
             _report_match(fitted.match(table), table, data, talking)
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
-        talking.answer({"samples": dict(samples), "scores": scores}, "")
+        talking.answer({"samples": dict(samples), "scores": scores} | _unknown_words(table), "")
     if out is not None or not talking.json:
         write_scores(out, scores, table.sample_names, table.samples)
+
+
+def _unknown_words(table: Any) -> dict[str, Any]:
+    """Return how much of the documents the model does not know; nothing for other data."""
+    coverage = None if table.terms is None else table.terms.coverage
+    return {} if coverage is None else {"unknown_words": coverage._asdict()}
 
 
 def _report_match(matched: Any, table: Table, data: list[Path], talking: Talking) -> None:
@@ -75,7 +87,8 @@ def report(
     *,
     model: Model,
     data: Annotated[
-        list[Path] | None, typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.")
+        list[Path] | None,
+        typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.", callback=named_files),
     ] = None,
     label: LabelOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html beside the model.")] = None,
@@ -132,7 +145,7 @@ def _report(
     if data:
         with (
             shown(talking, len(set(ks)), rows_done, what="k") as tell,
-            opened(data, reading, tell, label=label, for_scores=True) as table,
+            opened(data, reading, tell, label=label, model=fitted, empty="error", for_scores=True) as table,
         ):
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
+from rspca.arguments import argument
 from rspca.checks import RefusedFile, reason
 from rspca.memory import check_room, readable
 
@@ -130,7 +131,9 @@ def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
     try:
         codecs.lookup(encoding)
     except LookupError as error:
-        raise ValueError(f"encoding={encoding!r} is not known; give for example 'utf-8' or 'latin-1'.") from error
+        raise ValueError(
+            f"{argument('encoding', encoding)} is not known; give for example 'utf-8' or 'latin-1'."
+        ) from error
     with opened(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
             if len(line) > MOST_LINE:
@@ -143,7 +146,15 @@ def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
             except UnicodeDecodeError as error:
                 raise ValueError(
                     f"{Path(path)}, line {number}: byte {error.object[error.start]:#04x} is not {encoding}; give the "
-                    'encoding of the file, for example encoding="latin-1".'
+                    f"encoding of the file, for example {argument('encoding', 'latin-1')}."
                 ) from error
             text = text.removesuffix("\n").removesuffix("\r")
             yield text.removeprefix("\ufeff") if number == 1 else text
+
+
+def with_bed_suffix(path: Path) -> Path:
+    """Return the .bed file that a name without suffix means, as PLINK takes it; any other path as it is."""
+    if path.exists():
+        return path
+    beds = (path.with_name(f"{path.name}{suffix}") for suffix in (".bed", ".bed.gz", ".BED"))
+    return next((bed for bed in beds if bed.is_file()), path)

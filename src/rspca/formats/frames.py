@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from rspca.checks import RefusedFile, reason, shown
-from rspca.formats.columns import arranged, check_labels, listed
+from rspca.formats.columns import (
+    advice_for_text,
+    arranged,
+    check_labels,
+    check_row_names,
+    is_truth,
+    listed,
+    looks_numeric,
+    not_text,
+    row_column,
+)
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
 from rspca.memory import check_room
@@ -18,12 +28,15 @@ CELL_BYTES = 8
 """What a cell takes in memory at least, however well the file is compressed."""
 
 
-def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False) -> Named:
+def read_parquet(
+    path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False, row_names: str | bool | None = None
+) -> Named:
     """Return a frame in a .parquet file; it needs pyarrow, the extra ``parquet``.
 
     Columns of numbers or truth values are features. The index that pandas stored names the samples (its levels, joined,
     if it has several, which are labels too); without one, a first column of text whose entries differ does. Other
-    columns describe the samples. Missing entries are refused, and so are columns of lists or records.
+    columns describe the samples. Missing entries are refused, and so are columns of lists or records, and text that may
+    be numbers, such as 10%, unless `labels` or `row_names` name it.
 
     Parameters
     ----------
@@ -33,7 +46,10 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
         Columns that describe samples, of any kind. Other columns without numbers are kept so too, with a warning.
     transpose : bool
         Whether the file has features in rows.
+    row_names : str or bool
+        The column that names the samples; True: the first; False: none; None: found out.
     """
+    check_row_names(row_names)
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -52,20 +68,37 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
         raise ValueError(f"{path} is not a .parquet file, or it is damaged: {reason(error)}") from error
     wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
     check_labels(path, wanted, names)
-    text = [name for name in names if name in wanted or name in index or not _is_numeric(table, name)]
+    given = row_column(path, row_names, names, wanted) if names else None
+    text = [name for name in names if name in (*wanted, *index, given) or not _is_numeric(table, name)]
     numeric = [name for name in names if name not in set(text)]
     if not table.num_rows:
         raise ValueError(f"{path} has names and no rows.")
     described = {name: plain(np.array(_cells(path, table, name))).tolist() for name in text}
     first = next((name for name in (index or names[:1]) if name in text and name not in wanted), None)
-    if len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
+    for name in text:
+        if name not in (*wanted, *index, given):
+            _check_text(path, name, described[name], first=name == names[0])
+    if row_names is not None:
+        first, wanted = given, [*wanted, *(name for name in index if name != given)]
+    elif len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
         first = joined = "/".join(index)
         levels = zip(*(described[one] for one in index), strict=True)
         described[joined] = ["/".join(map(str, one)) for one in levels]
         wanted = [*wanted, *index]
     return arranged(
         path, _matrix(path, table, numeric), numeric, described, labels=wanted, first=first, transpose=transpose,
+        given=given is not None,
     )  # fmt: skip
+
+
+def _check_text(path: Path, name: str, cells: list[Any], *, first: bool) -> None:
+    """Raise if a column of text may hold numbers; those that are plain were stored as text on purpose."""
+    texts = [str(cell) for cell in cells]
+    wrong = not_text(texts, first=first)
+    if wrong is not None and (looks_numeric(texts[wrong]) or is_truth(texts[wrong])):
+        advice = advice_for_text(texts[wrong], name, first=first)
+        place = f"{path}, row {wrong + 1}, column {shown(name)}"
+        raise ValueError(f"{place}: {texts[wrong][:40]!r} is not a number. {advice}")
 
 
 def _check_columns(path: Path, schema: Any, rows: int) -> None:

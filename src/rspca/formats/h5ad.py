@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.arguments import argument
 from rspca.checks import RefusedFile, reason
 from rspca.formats.archives import checked_sparse
 from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_group
@@ -147,7 +148,7 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     if X.format != "csr":
         raise ValueError(
             f"{where}: its matrix takes {size:,} bytes and is stored by columns (CSC), so its rows cannot be read in "
-            "blocks. Raise max_memory, or write it by rows with scipy.sparse.csr_matrix."
+            f"blocks. Raise {argument('max_memory')}, or write it by rows with scipy.sparse.csr_matrix."
         )
     try:
         rows = StoredRows(group["data"], group["indices"], group["indptr"], X.shape[1])
@@ -175,7 +176,9 @@ def _element(file: Any, path: Path, layer: str | None) -> Any:
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
-            raise RefusedFile(f"{path} has no X; give layer=, one of {', '.join(layers) or 'none'}.")
+            raise RefusedFile(
+                f"{path} has no X; give one of its layers as {argument('layer')}: {', '.join(layers) or 'none'}."
+            )
         return file["X"]
     if layer not in layers:
         raise RefusedFile(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")

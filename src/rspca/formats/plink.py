@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from rspca.arguments import where_known
 from rspca.atomic import replaced_together, written_atomically
 from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
@@ -154,7 +155,10 @@ def beside(bed: Path, suffix: str) -> Path:
     endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
     there = [one for one in (bed.with_name(f"{stem}.{ending}") for ending in endings) if one.exists()]
     if not there:
-        raise FileNotFoundError(f"{bed} has no {stem}.{suffix} beside it; name it with {suffix}=...")
+        raise FileNotFoundError(
+            f"{bed} has no {stem}.{suffix} beside it; put it there"
+            f"{where_known(suffix, f', or name it with {suffix}=')}."
+        )
     return there[0]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.ascent import Tell
 from rspca.certificates.duals import scores_dual, separating_penalties
 from rspca.checks import TooLarge, check_integer, check_sparsity
@@ -53,8 +54,9 @@ def greedy(
         check_integer("start", start, 0, op.shape[1] - 1, " (a column of X)")
     if sum(ks) * op.shape[0] * op.shape[1] > MOST_READ:
         raise TooLarge(
-            f"method='greedy' multiplies by X once for each feature it takes: {sum(ks)} products with a matrix of "
-            f"{op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower k, or choose another method."
+            f"{argument('method', 'greedy')} multiplies by X once for each feature it takes: {sum(ks)} products with a "
+            f"matrix of {op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower {argument('k')}, "
+            "or choose another method."
         )
     find = partial(greedy_component, normalization=normalization, start=start)
     return one_after_another(find, op, ks, deflation=deflation, **loop)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.arguments import argument
 from rspca.checks import spelled, without_mask
 from rspca.operators.kept import KeptColumns
 from rspca.operators.matrix import DenseOperator, each_entry_once, float_type
@@ -261,10 +262,10 @@ def memory_size(limit: int | str | None) -> int:
     given = limit if isinstance(limit, str) else spelled(limit)
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", given.lower())
     if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
-        raise ValueError(f"max_memory={spelled(limit)} is not a size; give bytes, or for example '500MB' or '4GiB'.")
+        raise ValueError(f"{argument('max_memory', limit)} is not a size; give bytes, or for example 500MB or 4GiB.")
     size = int(float(match[1]) * _UNITS[match[2]])
     if size < 10**6:
-        raise ValueError(f"max_memory={limit!r} is {size} bytes; at least 1 MB is needed.")
+        raise ValueError(f"{argument('max_memory', limit)} is {size} bytes; at least 1 MB is needed.")
     return size
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.arguments import argument
 from rspca.checks import without_mask
 from rspca.operators.blocks import BlockOperator
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
@@ -337,11 +338,13 @@ def connected(client: Any) -> Any:
             connect: Any = distributed.Client
             client = connect(client, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError) as error:
-            raise ConnectionError(f"No scheduler answers at {client!r}; start one, or leave client=None.") from error
+            raise ConnectionError(
+                f"No scheduler answers at {client!r}; start one, or leave out {argument('client')}."
+            ) from error
     if getattr(client, "status", None) != "running":
         raise ConnectionError(f"The Dask client is {getattr(client, 'status', 'not one')}; connect it to a scheduler.")
     if not client.scheduler_info()["workers"]:
-        raise ConnectionError("The Dask scheduler has no workers; start some, or leave client=None.")
+        raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
     return client
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from rspca.checks import rectangular
+from rspca.checks import check_is_data, rectangular
 from rspca.memory import check_room
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, Meter, OperatorMixin
@@ -128,6 +128,7 @@ def _checked(A: Any) -> Array:
         raise TypeError(f"A is a {type(A).__name__}; GramOperator takes a covariance matrix as an array, not data.")
     if hasattr(A, "toarray"):
         raise TypeError("A is a sparse matrix; GramOperator takes an array: give A.toarray().")
+    check_is_data("A", A)
     A = rectangular("A", A)
     if A.dtype.kind not in "biuf":
         raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")
