@@ -126,3 +126,22 @@ def test_without_numba_every_search_runs_in_numpy(fresh, monkeypatch):
     monkeypatch.setattr(engines, "PLAIN_FEATURES", 0)
     assert rspca.certify(PITPROPS, 5).engine == "numpy"
     assert fresh == []
+
+
+READ = """
+import sys, rspca
+steps = []
+rspca.read(sys.argv[1], on_step=steps.append)
+print([(step.stage, step.iteration) for step in steps])
+"""
+
+
+# issue 14, item 21
+def test_kernels_for_genotypes_are_compiled_aloud_once_and_then_loaded_in_silence(tmp_path):
+    pytest.importorskip("numba", reason="packed genotypes need numba")
+    rspca.formats.write_plink(tmp_path / "x.bed", np.array([[0, 1, 2], [2, 1, 0], [1, 1, 2]]))
+    said = [
+        rspca_command(tmp_path / "x.bed", program=READ, NUMBA_CACHE_DIR=str(tmp_path / "kept")).stdout.strip()
+        for _ in range(2)
+    ]
+    assert said == ["[('compile', 0), ('compile', 1)]", "[]"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -33,8 +32,13 @@ def kept_if_possible(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def is_kept(dispatcher: Any) -> bool:
-    """Tell whether an earlier run has kept machine code of this function, so that nothing needs to be compiled."""
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    index = getattr(file, "_index_path", None)
-    return index is not None and os.path.exists(index)
+def is_kept(dispatcher: Any, dtype: str = "") -> bool:
+    """Tell whether an earlier run has kept machine code of this function, for arguments with arrays of this type.
+
+    numba has no public way to ask. Where its index cannot be read in this way, nothing counts as kept.
+    """
+    try:
+        signatures = [key[0] for key in dispatcher._cache._cache_file._load_index()]
+    except Exception:  # another version of numba, or a damaged file, which numba replaces
+        return False
+    return any(dtype in str(signature) for signature in signatures)

@@ -239,7 +239,7 @@ def read_bed(
     client : dask.distributed.Client
         Let its workers open the files, each its own range of SNPs; they must see them under the same path.
     on_step : callable
-        Told with a Step of stage "compile" when kernels are compiled, the first time on a machine.
+        Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
     """
     if len(paths) > 1 and (bim or fam):
         raise ValueError("bim and fam belong to a single .bed; several files are looked for beside theirs.")
@@ -342,6 +342,7 @@ def _compile(dtype: Any, on_step: OnStep | None) -> None:
 
     if kernels.ready(dtype):
         return
+    on_step = None if kernels.are_kept(dtype) else on_step
     if on_step is not None:
         on_step(Step(COMPILE, 0, 0, 0.0, None, 0.0))
     seconds = kernels.compile_all(dtype)
