@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -250,8 +251,9 @@ CONTAINERS: dict[str, Callable[[np.ndarray], Any]] = {
     "csr": scipy.sparse.csr_array,
     "streamed": lambda X: rspca.as_operator(np.ascontiguousarray(X), max_memory="1MB"),
     "five members": FiveMembers,
-    "packed": _packed,
 }
+if find_spec("numba") is not None:  # packed genotypes need it
+    CONTAINERS["packed"] = _packed
 DEFLATIONS = ("schur", "projection", "orthogonal")
 
 

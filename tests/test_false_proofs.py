@@ -10,7 +10,7 @@ from exact_cases import DATA, check_case, exact_case, exact_gram, rounded
 import rspca
 from rspca.certificates.certificate import Certificate
 
-SEEDS = 120
+SEEDS = 240
 
 
 @pytest.mark.parametrize("part", range(6))
