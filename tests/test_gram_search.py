@@ -127,10 +127,18 @@ def test_a_growing_support_takes_the_feature_that_promises_most():
         values, vectors = np.linalg.eigh(A[np.ix_(S, S)])
         v, top = vectors[:, -1], values[-1]
         outside = np.setdiff1d(np.arange(15), S)
-        small = [np.linalg.eigvalsh([[top, v @ A[S, j]], [v @ A[S, j], A[j, j]]])[-1] for j in outside]
-        S.append(int(outside[np.argmax(small)]))
+        promised = [(v @ A[S, j]) ** 2 / max(top - A[j, j], top / 2.0) for j in outside]
+        S.append(int(outside[np.argmax(promised)]))
     assert candidates.supports.tolist() == [sorted(S)]
     assert candidates.variances[0] == pytest.approx(variance(A, S), rel=1e-2)
+
+
+def test_growth_is_not_drawn_to_a_feature_of_large_variance_that_has_nothing_to_do_with_it():
+    A = 0.01 * gram(4, 40, 200) / 200 + np.eye(40)
+    A[10:20, 10:20] += 0.99 * (1.0 - np.eye(10))
+    A[30, 30] = 3.0
+    grown = gs.grow(A, 10, np.arange(40), every(A))
+    assert grown.supports[np.argmax(grown.variances)].tolist() == [*range(10, 20)]
 
 
 def test_starts_are_all_features_where_these_are_few_and_cover_the_regions_where_they_are_many():

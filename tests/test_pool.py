@@ -18,13 +18,16 @@ def data(m=60, n=3000, seed=0):
 
 
 def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_there_are(monkeypatch):
-    assert pool.pool_size(10) == pool.MOST_FEATURES
-    assert pool.pool_size(10**7) == pool.FEWEST_FEATURES
-    assert pool.FEWEST_FEATURES < pool.pool_size(4000) == 1000 < pool.MOST_FEATURES
+    assert pool.pool_size(10, 5500) == 5500
+    assert pool.pool_size(10, 5501) == pool.MOST_FEATURES
+    assert pool.pool_size(10**7, 300) == 300
+    assert pool.pool_size(10**7, 600) == pool.FEWEST_FEATURES
+    assert pool.FEWEST_FEATURES < pool.pool_size(4000, 5000) == 1000 < pool.MOST_FEATURES
     op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
     made = pool.make_pool(op, 3, choice, [])
     assert made.complete
     assert made.features.tolist() == choice.features.tolist()
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 20)
     monkeypatch.setattr(pool, "MOST_FEATURES", 20)
     monkeypatch.setattr(pool, "FEWEST_FEATURES", 10)
     made = pool.make_pool(op, 3, choice, [np.array([2, 5, 38])])
@@ -34,6 +37,7 @@ def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_t
 
 
 def test_features_that_are_linked_get_into_a_pool_and_enough_for_every_group(monkeypatch):
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
     monkeypatch.setattr(pool, "MOST_FEATURES", 600)
     X = data()
     assert set(range(2000, 2006)) <= set(pool.make_pool(as_operator(X), 6, Choice(np.arange(3000)), []).features)
@@ -48,6 +52,7 @@ def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(m
     X = data()
     X[:, 500:506] += 1.5 * np.random.default_rng(1).standard_normal((60, 1))
     whole = rspca.decompose(X, 2, k=6, random_state=0)
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
     monkeypatch.setattr(pool, "MOST_FEATURES", 600)
     for kind in (X, scipy.sparse.csr_array(X), as_operator(X, max_memory="1MB")):
         small = rspca.decompose(kind, 2, k=6, random_state=0)
@@ -56,8 +61,9 @@ def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(m
 
 def test_features_outside_the_pool_enter_by_exchanges_with_all(monkeypatch):
     X = data()
-    monkeypatch.setattr(ascent, "make_pool", lambda op, k, choice, known: pool.Pool(
-        np.r_[0:50, 2000:2004], pool.gram_of(op, np.r_[0:50, 2000:2004]), False))  # fmt: skip
+    some = np.r_[0:50, 2000:2004]
+    gram = pool.gram_of(as_operator(X), some)
+    monkeypatch.setattr(ascent, "make_pool", lambda *_: pool.Pool(some, gram, False, gram.__matmul__))
     ends = [ascent.Polished(np.arange(6), np.full(6, 6**-0.5), 1.0, 1, None)]
     best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)), tol=1e-7)
     assert best.support.tolist() == [*range(2000, 2006)]
@@ -82,24 +88,22 @@ def test_the_gram_matrix_of_many_columns_is_made_in_blocks(monkeypatch, dtype):
 def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leading_directions():
     X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
     op = as_operator(X)
-    energies, rest = pool.estimate_row_energies(op)
+    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
     ratios = energies / (pool.PROBES * np.sum((X.T @ X) ** 2, axis=1))
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
     assert ratios.min() > 0.3
     assert ratios.max() < 2.5
     assert np.all(rest <= energies * (1.0 + 1e-12))
     factor = np.random.default_rng(1).standard_normal((60, 1)) @ np.ones((1, 40)) * 30.0
-    energies, rest = pool.estimate_row_energies(as_operator(X + factor))
+    op = as_operator(X + factor)
+    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
     assert np.all(rest < 0.01 * energies)
 
 
-def test_components_of_very_many_features_use_fewer_random_vectors(monkeypatch):
-    asked = []
+def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
     op = as_operator(data(20, 400))
-    monkeypatch.setattr(type(op), "gram", lambda self, V: asked.append(V.shape) or self.X.T @ (self.X @ V))
-    pool.estimate_row_energies(op)
+    assert pool.random_signs(op).shape == (400, 32)
     monkeypatch.setattr(pool, "PROBE_ENTRIES", 400 * 9)
-    pool.estimate_row_energies(op)
+    assert pool.random_signs(op).shape == (400, 9)
     monkeypatch.setattr(pool, "PROBE_ENTRIES", 10)
-    pool.estimate_row_energies(op)
-    assert asked == [(400, 32), (400, 9), (400, 4)]
+    assert pool.random_signs(op).shape == (400, 4)

@@ -110,7 +110,7 @@ def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choi
     pool = make_pool(op, k, choice, known)
     found = search(
         pool.gram, k, choice.among(pool.features), known=[np.searchsorted(pool.features, one) for one in known],
-        rng=np.random.default_rng(POOL_MAX_K),
+        rng=np.random.default_rng(POOL_MAX_K), multiply=pool.multiply,
     )  # fmt: skip
     n_iter = ends[0].n_iter
     better = [

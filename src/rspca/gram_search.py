@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from rspca.choice import Array, Choice
-from rspca.vectors import TIED, decreasing, top_k
+from rspca.vectors import TIED, coarse, decreasing, top_k
 
 STARTS = 256
 """Features from which a support grows. On 22 chromosomes of HapMap 3 and 4 of HGDP, k = 3 to 20, 128 would do."""
@@ -45,6 +45,10 @@ BLOCK_ENTRIES = 2**18
 """Entries of A that are squared at a time: they stay in cache."""
 
 
+Multiply = Callable[[Array], Array]
+"""V -> A V."""
+
+
 class Candidates(NamedTuple):
     """Supports of the same size as sorted rows, unit loadings, and the variance of these loadings."""
 
@@ -68,25 +72,26 @@ class Exchanged(NamedTuple):
 
 
 def search(
-    A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, finalists: int = EXCHANGED
+    A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, multiply: Multiply | None = None
 ) -> list[Exchanged]:
     """Return the best supports of k features of A that were found, best first; ties go to the lowest features.
 
     Three families of starts complement each other: supports that grow from single features find a few that are strongly
     correlated, wherever the leading directions point; combinations of leading eigenvectors find what is spread over
     many features; `known` supports, found by other means, are improved as well. All features of A may be chosen, as far
-    as the groups of `choice` allow.
+    as the groups of `choice` allow. `multiply` returns A V, if something quicker than A itself does.
     """
     largest = float(A.diagonal().max())
     if not SAFE[0] < largest < SAFE[1]:
         unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
-        found = search(A / unit, k, choice, known=known, rng=rng, finalists=finalists)
+        found = search(A / unit, k, choice, known=known, rng=rng)
         return [end._replace(variance=unit * end.variance) for end in found]
-    starts = [grow(A, k, starting_features(A, k), choice), along_directions(A, k, choice, rng)]
+    grown = grow(A, k, starting_features(A, k), choice)
+    starts = [grown, along_directions(A, k, choice, rng, multiply or A.__matmul__)]
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
     candidates = best_distinct(joined(starts), BEAM)
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), finalists)
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), EXCHANGED)
     supports = {support.tobytes(): support for support in [*ends.supports, *known]}
     found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
     return ranked(found)
@@ -144,22 +149,25 @@ def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
 def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     """Return supports of k features that grow from single ones, each time by the feature that promises most.
 
-    With l = v'Av and g = Av, the best vector in span(v, e_j) has the variance of the 2 x 2 matrix [[l, g_j],
-    [g_j, a_jj]]: a lower bound on what S + j reaches. Supports that meet continue as one, and only the best are kept.
+    With l = v'Av and g = Av, a feature j adds g_j^2 / (l - a_jj) to l, to second order. While the support is small that
+    would favor features of large variance, whatever they have to do with v, and all supports would become alike: l / 2
+    is the least denominator. Supports that meet continue as one, and only the best are kept.
     """
     diagonal = A.diagonal()
     S, v = firsts[:, None], np.ones((len(firsts), 1))
     gradients, variances = A[firsts], diagonal[firsts]
     next_refit = 2.0
     for size in range(2, k + 1):
-        gains = possible_gains(gradients, variances, diagonal)
-        close_features(gains, S, choice)
-        most = gains.max(axis=1)
-        joining = np.argmax(gains >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
+        promised = promised_gains(gradients, variances, diagonal)
+        close_features(promised, S, choice)
+        most = promised.max(axis=1)
+        joining = np.argmax(promised >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
+        slope = gradients[np.arange(len(S)), joining]
+        half = 0.5 * (variances - diagonal[joining])
+        gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
-        kept = best_of_distinct(np.sort(S, axis=1), variances + most, max(BEAM, 2 * STARTS // size))
-        S, v, joining, gain = S[kept], v[kept], joining[kept], most[kept]
-        slope = gradients[kept, joining]
+        kept = best_of_distinct(np.sort(S, axis=1), variances + gain, max(BEAM, 2 * STARTS // size))
+        S, v, joining, gain, slope = S[kept], v[kept], joining[kept], gain[kept], slope[kept]
         length = np.hypot(slope, gain)
         cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
         sine = np.divide(gain, length, out=np.zeros_like(gain), where=length > 0.0)
@@ -177,33 +185,31 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     return Candidates(np.take_along_axis(S, order, axis=1), np.take_along_axis(v, order, axis=1), variances)
 
 
-def possible_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
-    """Return sqrt(h^2 + g^2) - h with h = (l - a_jj) / 2, what each feature adds to each variance l at least."""
-    half = variances[:, None] - diagonal
-    half *= 0.5
-    gains = half * half
-    gains += gradients * gradients
-    np.sqrt(gains, out=gains)
-    gains -= half
-    return gains
+def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
+    """Return g_j^2 / max(l - a_jj, l / 2) for each candidate and feature."""
+    denominator = variances[:, None] - diagonal
+    np.maximum(denominator, 0.5 * variances[:, None], out=denominator)
+    promised = gradients * gradients
+    promised /= denominator
+    return promised
 
 
-def close_features(gains: Array, S: Array, choice: Choice) -> None:
-    """Set the gain of features to -inf that may not join: those in the support, and those whose group is full."""
-    np.put_along_axis(gains, S, -np.inf, axis=1)
+def close_features(promised: Array, S: Array, choice: Choice) -> None:
+    """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
+    np.put_along_axis(promised, S, -np.inf, axis=1)
     if choice.groups is not None:
         _, labels = np.unique(choice.groups.labels, return_inverse=True)
         used = np.zeros((len(S), int(labels.max()) + 1), dtype=np.intp)
         np.add.at(used, (np.arange(len(S))[:, None], labels[S]), 1)
-        gains[(used >= choice.groups.most)[:, labels]] = -np.inf
+        promised[(used >= choice.groups.most)[:, labels]] = -np.inf
 
 
-def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator) -> Candidates:
+def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply) -> Candidates:
     """Return the k largest entries of leading eigenvectors, of their sums and differences, and of random combinations.
 
     The spannogram of Papailiopoulos et al. (2013) would try every combination; of more than two that takes too long.
     """
-    values, vectors = leading_vectors(A, DIRECTIONS, rng)
+    values, vectors = leading_vectors(multiply, A.diagonal(), DIRECTIONS, rng)
     d = len(values)
     first, second = np.triu_indices(d, 1)
     unit = np.eye(d)
@@ -216,15 +222,15 @@ def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator)
     return refitted(A, S[kept], np.take_along_axis(along[kept], S[kept], axis=1))
 
 
-def leading_vectors(A: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return about the largest eigenvalues of A and their vectors, by block power steps."""
-    p = len(A)
+    p = len(diagonal)
     V = np.empty((p, min(count, p)))
     # numbers go to features by their variance, not by their place: so the order of the features does not matter
-    V[decreasing(A.diagonal())] = rng.standard_normal(V.shape)
+    V[decreasing(coarse(diagonal))] = rng.standard_normal(V.shape)
     for _ in range(SUBSPACE_STEPS):
-        V = np.linalg.qr(A @ V)[0]
-    image = A @ V
+        V = np.linalg.qr(multiply(V))[0]
+    image = multiply(V)
     values, weights = np.linalg.eigh(V.T @ image)
     return np.maximum(values[::-1], 0.0), image @ weights[:, ::-1]
 

@@ -75,6 +75,12 @@ def decreasing(values: Array) -> Array:
     return np.argsort(-values, kind="stable") if np.any(ordered[1:] == ordered[:-1]) else order
 
 
+def coarse(values: Array) -> Array:
+    """Return values to 16 binary digits: what orders features by it does not depend on how sums were rounded."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**16), exponent - 16)
+
+
 def largest_in_columns(values: Array, k: int) -> Array:
     """Return where the k largest values of each column stand; ties go to the lowest row. As `top_k`, all at once."""
     n = len(values)
