@@ -28,14 +28,14 @@ PROBE_ENTRIES = 2**25
 """Entries that these vectors have at most together: fewer of them where features are very many."""
 LEADING = 8
 """Directions that are taken off to see correlations which they hide."""
-MOST_DIRECTIONS, DIRECTION_ENTRIES = 512, 2**21
+MOST_DIRECTIONS, DIRECTION_ENTRIES = 512, 2**20
 """Directions of the leading part that choose features, and how many projections of features on them that may take."""
-KEPT_DIRECTIONS, DIRECTION_STEPS = 64, 3
+KEPT_DIRECTIONS, DIRECTION_STEPS = 32, 2
 """Supports that are kept of these, the best, and how often each chooses."""
 PROJECTED = 64
 """Random directions on which columns are projected to be compared: correlations are seen to one eighth."""
-LINKAGE_ENTRIES, LINKAGE_BYTES = 6 * 10**7, 2**20
-"""Pairs of features that are so compared, a tenth of a second, and the size of the pieces, which stay in cache."""
+LINKAGE_ENTRIES, LINKAGE_BYTES = 15 * 10**6, 2**20
+"""Pairs of features that are so compared, 0.05 s, and the size of the pieces, which stay in cache."""
 NEXT = 16
 """Features on each side with which one is compared where not all can be."""
 NEIGHBORHOODS = 32

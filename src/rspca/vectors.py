@@ -234,7 +234,7 @@ def l1_projection(w: Array, radius: float) -> Array:
 
 
 def inclusion_probabilities(x: Array, s: float) -> Array:
-    """Return p_i = min(s |x_i| / |x|_1, 1), the sampling probabilities of Algorithm 1."""
+    """Return p_i = min(s |x_i| / |x|_1, 1), the rounding probabilities of Algorithm 1."""
     size = np.abs(x)
     return np.minimum(s * (size / size.sum()), 1.0)
 
