@@ -36,15 +36,6 @@ class Counted:
         return self.data.confirm(x)
 
 
-def test_rows_of_the_gram_matrix_are_estimated_without_bias():
-    X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
-    op = as_operator(X)
-    ratios = ascent.row_energies(op) / (ascent.PROBES * np.sum((X.T @ X) ** 2, axis=1))
-    assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
-    assert ratios.min() > 0.3
-    assert ratios.max() < 2.5
-
-
 def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(monkeypatch):
     op = as_operator(np.random.default_rng(0).standard_normal((10, 20)))
     every = Choice(np.arange(20))
@@ -55,21 +46,6 @@ def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(m
     assert np.flatnonzero(starts.any(axis=1)).tolist() == top_k(op.sq_norms, 5).tolist()
     assert ascent.coordinate_starts(op, 25, every).shape == (20, 2)
     assert ascent.coordinate_starts(op, 3, Choice(np.array([3, 7]))).shape == (20, 2)
-
-
-def test_few_features_are_sought_in_a_pool_of_limited_size(monkeypatch):
-    monkeypatch.setattr(ascent, "POOL", 20)
-    op, sizes = planted(), []
-
-    def polish(part, starts, k, **options):
-        sizes.append(part.shape[1])
-        return original(part, starts, k, **options)
-
-    original = ascent.polish
-    monkeypatch.setattr(ascent, "polish", polish)
-    ends = ascent.few_features(op, 4, Choice(np.arange(2500)), tol=1e-6)
-    assert 10 <= sizes[0] <= 20
-    assert all(len(end.support) == 4 for end in ends)
 
 
 def test_a_sketch_gives_the_largest_gradients_or_all_if_few_would_be_left_out():

@@ -3,6 +3,7 @@
 import signal
 import warnings
 
+import data
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -121,6 +122,29 @@ def test_k_of_all_features_gives_principal_component_analysis(seed):
     _, singular, V = np.linalg.svd(X - X.mean(axis=0))
     np.testing.assert_allclose(found.explained_variance, singular[:2] ** 2, rtol=1e-6)
     np.testing.assert_allclose(np.abs(np.sum(found.loadings * V[:2], axis=1)), 1.0, atol=1e-5)
+
+
+# issue 14, item 10
+def test_rounding_probabilities_are_positive_where_polishing_left_the_relaxed_vector():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 500))
+    X[:, :200] += 0.7 * rng.standard_normal((400, 1))  # what leads all directions
+    X[:, 300:305] = 0.3 * X[:, 300:305] + rng.standard_normal((400, 1))
+    component = run(X, 1, k=5).components[0]
+    assert component.support.tolist() == [300, 301, 302, 303, 304]
+    p = component.inclusion_probability
+    assert np.all(p[component.support] > 0.5)
+    assert p.sum() <= 5.0 + 1e-9
+    g = np.abs(X.T @ (X @ component.dense()))
+    assert np.all(np.diff(p[np.argsort(g)]) >= -1e-3)  # a rounding of what the gradient of the component leads to
+
+
+# issue 14, item 10
+def test_rounding_probabilities_of_classic2_are_zero_on_no_support():
+    model = rspca.SparsePCA(6, k=20, center=False, random_state=0).fit(data.classic2())
+    for support, p in zip(model.supports_, model.inclusion_probability_.toarray(), strict=True):
+        assert np.count_nonzero(p[support]) >= 15
+        assert p[support].sum() > 0.5 * p.sum()
 
 
 def test_the_inclusion_probabilities_are_those_of_the_relaxed_vector():

@@ -8,9 +8,20 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "rspca"
 
 ROWS = [  # from the ground up; what stands in one row may import each other, unless it is a step
-    {"vectors", "choice", "arguments", "checks", "dataframes", "components", "atomic", "memory", "machine_code"},
+    {
+        "vectors",
+        "choice",
+        "gram_search",
+        "arguments",
+        "checks",
+        "dataframes",
+        "components",
+        "atomic",
+        "memory",
+        "machine_code",
+    },
     {"operators"},
-    {"spectral", "sketch", "linkage"},
+    {"spectral", "sketch", "pool", "linkage"},
     {"datasets", "text", "formats", "tables", "studies"},
     {"relaxation", "rounding", "normalization", "polishing", "deflation", "variance"},
     {"ascent"},

@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.choice import Choice
+from rspca.gram_search import _best_exchange
 from rspca.polishing import (
     SMALLEST_GAIN,
     Polished,
-    _best_exchange,
     climb,
     climbs,
     exchange,
     exchanges_affordable,
-    grow,
     power_steps,
     refit,
     swap,
@@ -274,16 +273,6 @@ def test_climbs_that_meet_go_on_as_one():
     ]  # fmt: skip
 
 
-@given(st.integers(0, 10**6))
-def test_a_support_that_grows_is_the_one_of_the_greedy_method(seed):
-    X = np.random.default_rng(seed).standard_normal((9, 12))
-    op = rspca.as_operator(X)
-    first = int(np.argmax(op.sq_norms))
-    expected = rspca.METHODS["greedy"](op, 1, 5, start=first)[0].support
-    assert grow(op, 5, first, np.arange(12)).tolist() == expected.tolist()
-    assert set(grow(op, 3, first, np.array([0, 3, 7, first]))) <= {0, 3, 7, first}
-
-
 def exchanges_of(seed, most, n=14, k=5, unit=1.0):
     """Return data, and what exchanges by worth make of a random support of them."""
     rng = np.random.default_rng(seed)
@@ -400,7 +389,7 @@ def test_swaps_are_counted_and_limited(monkeypatch):
     start = Polished(np.array([0, 1]), np.full(2, np.sqrt(0.5)), 2.0, 7, None)
     end = swap(op, start, choice=Choice(np.arange(4)))
     assert (end.n_iter, end.swap_optimal, 3 in end.support) == (8, True, True)
-    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 1)
+    monkeypatch.setattr("rspca.gram_search.MOST_EXCHANGES", 1)
     assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is False
-    monkeypatch.setattr("rspca.polishing.MOST_SWAPS", 2)
+    monkeypatch.setattr("rspca.gram_search.MOST_EXCHANGES", 2)
     assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is True

@@ -35,25 +35,29 @@ def values(column):
     return [None if v is None else v * 10.0 ** column["exponent"] for v in column["values"]]
 
 
-def test_components_are_ranked_with_their_loadings_shares_and_probabilities():
+def test_components_are_ranked_with_their_loadings_and_shares():
     model = fitted()
     content = report_content(model, feature_names=WINE.feature_names)
     for j, card in enumerate(content["components"]):
         ranked = model.top_features(j, names=WINE.feature_names)
         assert [content["features"]["names"][place] for place in card["places"]] == [one.name for one in ranked]
         np.testing.assert_allclose(values(card["loadings"]), [one.loading for one in ranked], atol=1e-5)
-        np.testing.assert_allclose(
-            values(card["probabilities"]), [one.inclusion_probability for one in ranked], atol=1e-3
-        )
         assert card["share"] == model.explained_variance_ratio_[j]
         assert card["cumulative"] == pytest.approx(model.explained_variance_ratio_[: j + 1].sum())
     json.dumps(content, allow_nan=False)
 
 
+# issue 14, item 10
+def test_the_rounding_probability_is_not_in_the_report():
+    content = report_content(fitted(), feature_names=WINE.feature_names)
+    assert "probabilities" not in content["components"][0]
+    assert "robability" not in render(content)
+
+
 def test_what_is_not_given_is_not_on_the_page():
     content = report_content(fitted(method="maxcomp"))
     assert content["scores"] is content["path"] is content["comparison"] is None
-    assert content["components"][0]["certificate"] is content["components"][0]["probabilities"] is None
+    assert content["components"][0]["certificate"] is None
     assert content["features"]["names"][0].startswith("x")
     page = render(content)
     for section in ("scores", "path", "comparison"):

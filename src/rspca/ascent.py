@@ -8,8 +8,10 @@ from functools import partial
 import numpy as np
 
 from rspca.choice import Choice
+from rspca.gram_search import search
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.polishing import Polished, best_after_swaps, climb, exchange, grow, polish, refit
+from rspca.polishing import Polished, after_swaps, best_after_swaps, best_first, climb, exchange, polish
+from rspca.pool import POOL_MAX_K, exact_variance, make_pool
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, nonzeros, spread
@@ -26,15 +28,9 @@ SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 """Different ends of polishing from which swaps are tried, and the k up to which from more than the best."""
 MOST_EXCHANGES = 4
 """Times that several features are exchanged at once after the ascent."""
-FEW, POOL = 64, 512
-"""Supports of at most so many features are also sought among so many features: half of them those that vary most, half
-those that go with others most."""
-PROBES = 32
-"""Random vectors from which it is estimated how much a feature goes with others."""
-GROWN = 1
-"""Features of largest variance from which a support grows."""
 START_BUDGET = 2 * 10**7
-"""Entries of X, or of k columns of A, times coordinate starts: small problems are climbed from every feature."""
+"""Entries of X, or of k columns of A, times coordinate starts: where k is too large for a pool, small problems are
+climbed from every feature."""
 
 Tell = Callable[[str, int, float], None]
 
@@ -88,20 +84,45 @@ def several_ends(data: Sketch | Whole, k: int) -> bool:
 
 
 def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, tol: float, tell: Tell) -> Polished:
-    """Polish the columns of V, vectors with k non-zeros, and exchange single features of the best; return it."""
+    """Polish the columns of V, vectors with k non-zeros, search for better supports of few features; return the best.
+
+    Single features of the best supports are exchanged for others as long as that gains variance.
+    """
     op, k = data.source, len(nonzeros(V[:, 0]))
+    few = k <= POOL_MAX_K and k < choice.most
     if isinstance(data, Whole):
-        ends = polish(
-            op, np.hstack([V, coordinate_starts(op, k, choice)]), k, choice=choice, finalists=FINALISTS, tol=tol
-        )
+        starts = V if few else np.hstack([V, coordinate_starts(op, k, choice)])
+        ends = polish(op, starts, k, choice=choice, finalists=FINALISTS, tol=tol)
     else:
         ends = [improve_by_sketch(data, V, k, gradient, choice, tol=tol, tell=tell)]
-        if k <= FEW:
-            ends += few_features(op, k, choice, tol=tol)
-            ends.sort(key=lambda end: -end.variance)
-    best = best_after_swaps(op, ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1], choice=choice)
+    ends = ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1]
+    best = search_in_pool(op, k, ends, choice, tol=tol) if few else best_after_swaps(op, ends, choice=choice)
     tell("polish", best.n_iter, best.variance)
     return best
+
+
+def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, *, tol: float) -> Polished:
+    """Return the best support of few features that is found in a pool, or by exchanges from these ends.
+
+    Where the pool has not all features the best supports take power steps on X and exchange features with all of them.
+    """
+    known = [end.support for end in ends if len(end.support) == k]
+    pool = make_pool(op, k, choice, known)
+    found = search(
+        pool.gram, k, choice.among(pool.features), known=[np.searchsorted(pool.features, one) for one in known],
+        rng=np.random.default_rng(POOL_MAX_K), multiply=pool.multiply,
+    )  # fmt: skip
+    n_iter = ends[0].n_iter
+    better = [
+        Polished(pool.features[end.support], end.loadings, end.variance, n_iter + end.n_exchanges, end.swap_optimal)
+        for end in found
+    ]
+    if not pool.complete:
+        starts = [spread(end.loadings, end.support, op.shape[1]) for end in better[:SWAP_STARTS]]
+        ends = [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
+        better = [end._replace(swap_optimal=None) for end in better[:1]] + after_swaps(op, ends, choice=choice)
+    exact = [end._replace(variance=exact_variance(op, end.support)) for end in better[: 1 + SWAP_STARTS]]
+    return best_first(exact)[0]
 
 
 def improve_by_sketch(
@@ -146,43 +167,11 @@ def _promising(data: Sketch, v: Array, gradient: Array, count: int, choice: Choi
     return used.nonzero()[0]
 
 
-def few_features(op: OperatorMixin, k: int, choice: Choice, *, tol: float) -> list[Polished]:
-    """Return where polishing leads from the best supports among features that vary most, or go with others most.
-
-    A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all:
-    the leading directions do not show them, single features as starts do, and supports that grow from one.
-    """
-    pool = np.union1d(choice.largest(op.sq_norms, POOL // 2), choice.largest(row_energies(op), POOL // 2))
-    part, inside = op.restrict(pool), choice.among(pool)
-    singles = coordinate_starts(part, k, inside, row_energies(part))
-    if not singles.size:
-        return []
-    found = polish(part, singles, k, choice=inside, finalists=SWAP_STARTS, tol=tol)
-    starts = [spread(end.loadings, pool[end.support], op.shape[1]) for end in found]
-    if choice.groups is None:
-        longest = choice.features[np.argsort(-op.sq_norms[choice.features], kind="stable")[:GROWN]]
-        for first in longest:
-            support = grow(op, k, int(first), choice.features)
-            starts.append(spread(refit(op.restrict(support), np.ones(k))[1], support, op.shape[1]))
-    return [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
-
-
-def row_energies(op: OperatorMixin) -> Array:
-    """Return the squared length of each row of X'X, estimated from its products with random signs (Hutchinson).
-
-    Features that go together have long rows, also where all features vary alike and noise hides what leads.
-    """
-    signs = np.empty((op.shape[1], PROBES))
-    # signs go to features by variance, as the first numbers of a sketch do: the order of the features does not matter
-    signs[np.argsort(-op.sq_norms, kind="stable")] = np.random.default_rng(PROBES).choice([-1.0, 1.0], signs.shape)
-    return np.sum(op.gram(signs) ** 2, axis=1)
-
-
-def coordinate_starts(op: OperatorMixin, k: int, choice: Choice, worth: Array | None = None) -> Array:
-    """Return unit vectors of single features as columns: of every feature, if affordable, else of those worth most."""
+def coordinate_starts(op: OperatorMixin, k: int, choice: Choice) -> Array:
+    """Return unit vectors of single features as columns: of every feature, or those of largest variance."""
     m, n = op.shape
     count = min(len(choice.features), START_BUDGET // (n * max(m, k)))
-    features = Choice(choice.features).largest(op.sq_norms if worth is None else worth, count)
+    features = Choice(choice.features).largest(op.sq_norms, count)
     starts = np.zeros((op.shape[1], count))
     starts[features, np.arange(count)] = 1.0
     return starts

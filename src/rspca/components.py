@@ -47,7 +47,8 @@ class Component:
     """Passes over X that it took."""
     relaxed_variance: float | None = None
     inclusion_probability: Array | None = None
-    """p_i of the relaxed vector, one per feature."""
+    """Rounding probability of each feature: p_i of the relaxed vector that was rounded. Where polishing left that for
+    features which it does not use: of the relaxed vector one step of stage 1 from the loadings."""
     swap_optimal: bool | None = None
     """Whether no exchange of one feature for another gains; None if that was not examined."""
     certificate: Any = None

@@ -17,7 +17,7 @@ from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
 from rspca.sketch import MOST_ROWS, Sketch, Whole
-from rspca.vectors import inclusion_probabilities, nonzeros, spread, spread_columns, unit
+from rspca.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread, spread_columns, unit
 
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
@@ -92,7 +92,19 @@ def rspca_component(
     support = nonzeros(x)
     loadings = NORMALIZATIONS[normalization](op, support, x[support])
     p = inclusion_probabilities(relaxed.x, s)
+    if options.polish and not p[support].all():  # no rounding of this x has this support
+        p = inclusion_probabilities(relaxed_near(op, support, loadings, choice), s)
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)
+
+
+def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Choice) -> Array:
+    """Return the relaxed vector that the first step of stage 1 takes from these loadings.
+
+    It maximizes x'Av over the constraints of stage 1. Stage 1 itself, continued from here, could leave the component
+    for a direction of more relaxed variance, as it did when it was first run.
+    """
+    gradient = op.gradient(op.restrict(support), support, loadings)
+    return l1_l2_maximizer(choice.restricted(gradient), len(support), expected=support)
 
 
 def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:

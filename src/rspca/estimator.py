@@ -111,7 +111,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     explained_variance_ratio_ : array
         The same over the total variance of the centered, scaled data.
     inclusion_probability_ : sparse array of shape (n_components_, n_features)
-        Probability with which the rounding takes each feature; method="rspca" only.
+        Rounding probability: that with which the rounding takes each feature; method="rspca" only. It describes the
+        algorithm, not how stable a feature is under new data.
     certificates_ : list of Certificate
         Proven bounds for each component, given the earlier ones; with certify=True only.
     mean_, scale_ : arrays

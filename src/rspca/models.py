@@ -123,7 +123,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any]) -> Spars
     if "inclusion.data" in arrays:
         chances = model.inclusion_probability_ = _unpacked("inclusion", arrays)
         if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
-            raise ValueError("what it has as inclusion probabilities are none of its components")
+            raise ValueError("what it has as rounding probabilities are none of its components")
     if "certificates" in meta:
         model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:

@@ -7,17 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.choice import Choice
+from rspca.gram_search import SMALLEST_GAIN, exchange_features
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import largest_values, nonzeros
+from rspca.vectors import TIED, largest_values, nonzeros
 
 SWAP_BUDGET = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
 ROWS_BUDGET = 4 * 10**6
 """Entries of the k rows of the Gram matrix that they need: what matters when k is close to n."""
-MOST_SWAPS = 500
-SMALLEST_GAIN = 1e-10
-"""Relative gain below which a swap counts as none."""
 WORTHWHILE = 1e-5
 """Relative gain of exchanging several features below which that is not tried again: it costs a pass over X."""
 FIRST_CLIMB = 6
@@ -149,22 +147,6 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
     return best
 
 
-def grow(op: OperatorMixin, k: int, first: int, features: Array) -> Array:
-    """Return the support of k of these features that grows from one of them, each time by the largest gradient.
-
-    A feature costs one product. Its features hang together, as those of one gene or of linked SNPs do.
-    """
-    chosen, rows = [first], np.empty((k, op.shape[1]))
-    outside = np.zeros(op.shape[1], dtype=bool)
-    outside[features] = True
-    for count in range(1, k):
-        rows[count - 1] = op.gram_rows(np.array(chosen[-1:]))[0]
-        v = np.linalg.eigh(_symmetric(rows[:count, chosen]))[1][:, -1]
-        outside[chosen[-1]] = False
-        chosen.append(int(np.argmax(np.where(outside, np.abs(v @ rows[:count]), -1.0))))
-    return np.sort(np.array(chosen))
-
-
 def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, Array]:
     """Return the leading eigenpair of the few columns of a support, from a good start."""
     values, vectors = leading_pairs(part, 1, start, tol=tol)
@@ -185,68 +167,27 @@ def exchanges_affordable(k: int, n: int) -> bool:
 
 def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> Polished:
     """Return the best that single exchanges make of these ends, where examining them all is affordable."""
-    k = len(ends[0].support)
-    if k == len(choice.features):
+    if len(ends[0].support) == len(choice.features):
         return ends[0]._replace(swap_optimal=True)  # there is nothing to exchange
-    if not exchanges_affordable(k, len(choice.features)):
-        return ends[0]
-    return max((swap(op, end, choice=choice) for end in ends), key=lambda one: one.variance)
+    return best_first(after_swaps(op, ends, choice=choice))[0]
+
+
+def after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> list[Polished]:
+    """Return what single exchanges make of each of these ends, or the ends where these are too many to examine."""
+    if not exchanges_affordable(len(ends[0].support), len(choice.features)):
+        return ends
+    return [swap(op, end, choice=choice) for end in ends]
+
+
+def best_first(ends: list[Polished]) -> list[Polished]:
+    """Return the ends by decreasing variance; of the best, equal up to rounding, the one of the lowest features."""
+    ends = sorted(ends, key=lambda end: -end.variance)
+    tied = [end for end in ends if end.variance >= (1.0 - TIED) * ends[0].variance]
+    return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
 
 
 def swap(op: OperatorMixin, start: Polished, *, choice: Choice) -> Polished:
-    """Exchange one feature for another while that gains variance; swap_optimal tells that no exchange is left.
-
-    With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
-    alpha = v'a, r = Ra, q = a'r + A_jj - l. Exchanging i for j raises the largest eigenvalue above l exactly when
-    R_ii alpha^2 + v_i^2 q - 2 alpha v_i r_i > 0: the Schur complement of S + j with i removed, as the shift tends to l.
-    So one k x k eigendecomposition examines all k (n - k) exchanges.
-    """
-    support, n_swaps, swap_optimal = start.support.copy(), 0, False
-    diagonal, rows = op.sq_norms, op.gram_rows(support)
-    while n_swaps < MOST_SWAPS and not swap_optimal:
-        values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
-        value, v = float(values[-1]), vectors[:, -1]
-        least = SMALLEST_GAIN * value
-        rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        entering = np.setdiff1d(choice.features, support, assume_unique=True)
-        a = rows[:, entering]
-        alpha, r = v @ a, rest @ a
-        q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
-        rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
-        curvature = r**2 - rest_ii * q
-        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        allowed = choice.exchanges(support, entering)
-        score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
-        exchange = _best_exchange(rows, diagonal, support, entering, score, value + least)
-        if exchange is None:
-            swap_optimal = True
-        else:
-            leaving, joining = exchange
-            support[leaving] = joining
-            rows[leaving] = op.gram_rows(np.array([joining]))[0]
-            n_swaps += 1
-    order = np.argsort(support)
-    value, loadings = refit(op.restrict(support[order]), v[order])
-    return Polished(support[order], loadings, value, start.n_iter + n_swaps, swap_optimal)
-
-
-def _best_exchange(
-    rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
-) -> tuple[int, int] | None:
-    """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
-    promising = (score.ravel() > 0.0).nonzero()[0]  # few, as a rule; to order all with their ties takes far longer
-    tries = 8 if len(support) <= 100 else 2
-    best, found = value, None
-    for flat in promising[np.argsort(score.ravel()[promising])[-tries:]]:
-        i, j = np.unravel_index(flat, score.shape)
-        inside = _symmetric(rows[:, support])
-        inside[i, :] = inside[:, i] = rows[:, entering[j]]
-        inside[i, i] = diagonal[entering[j]]
-        reached = float(np.linalg.eigvalsh(inside)[-1])
-        if reached > best:
-            best, found = reached, (int(i), int(entering[j]))
-    return found
-
-
-def _symmetric(A: Array) -> Array:
-    return (A + A.T) / 2.0
+    """Exchange one feature for another while that gains variance; swap_optimal says that no exchange is left."""
+    end = exchange_features(op.gram_rows, op.sq_norms, start.support, choice)
+    value, loadings = refit(op.restrict(end.support), end.loadings)
+    return Polished(end.support, loadings, value, start.n_iter + end.n_exchanges, end.swap_optimal)

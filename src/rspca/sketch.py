@@ -9,7 +9,7 @@ import numpy as np
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, OperatorMixin
 from rspca.spectral import leading_pairs
-from rspca.vectors import decreasing, spread, top_k, unit
+from rspca.vectors import coarse, decreasing, spread, top_k, unit
 
 MOST_ROWS = 40
 """The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
@@ -58,10 +58,11 @@ class Sketch:
         self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other, so far as compared
         self._filled = self._compared = 0
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
-        sampled = top_k(op.sq_norms, max(n // SAMPLED, FEWEST_SAMPLED))
+        variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
+        sampled = top_k(variances, max(n // SAMPLED, FEWEST_SAMPLED))
         numbers = np.empty((len(sampled), op.first_block))
         # numbers go to features by their variance, not by their place: so the order of the features does not matter
-        by_variance = decreasing(op.sq_norms[sampled])
+        by_variance = decreasing(variances[sampled])
         numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
         if op.first_block > 1:
             self._learn_block(sampled, numbers)

@@ -77,6 +77,12 @@ def decreasing(values: Array) -> Array:
     return np.argsort(-values, kind="stable") if np.any(ordered[1:] == ordered[:-1]) else order
 
 
+def coarse(values: Array) -> Array:
+    """Return values to 16 binary digits: what orders features by it does not depend on how sums were rounded."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**16), exponent - 16)
+
+
 def largest_in_columns(values: Array, k: int) -> Array:
     """Return where the k largest values of each column stand; ties go to the lowest row. As `top_k`, all at once."""
     n = len(values)
@@ -241,7 +247,7 @@ def l1_projection(w: Array, radius: float) -> Array:
 
 
 def inclusion_probabilities(x: Array, s: float) -> Array:
-    """Return p_i = min(s |x_i| / |x|_1, 1), the sampling probabilities of Algorithm 1."""
+    """Return p_i = min(s |x_i| / |x|_1, 1), the rounding probabilities of Algorithm 1."""
     size = np.abs(x)
     return np.minimum(s * (size / size.sum()), 1.0)
 

@@ -165,7 +165,7 @@ def _component(numbers: dict[str, Any], stored: dict[str, Any], number: int, n: 
 
 
 def _is_whole(component: Component) -> bool:
-    """Tell whether support, loadings and probabilities fit each other and the number of features."""
+    """Tell whether support, loadings and rounding probabilities fit each other and the number of features."""
     S, v, p, n = component.support, component.loadings, component.inclusion_probability, component.n_features
     if S.ndim != 1 or S.dtype.kind != "i" or not len(S):
         return False

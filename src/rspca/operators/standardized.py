@@ -201,8 +201,10 @@ class Scaled(Wrapper):
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S, scaled."""
-        w = self.weights[support]
-        return w[:, None] * self.inner.gram_block(support) * w
+        w, gram = self.weights[support], self.inner.gram_block(support)
+        gram *= w[:, None]
+        gram *= w
+        return gram
 
     def gram_rows(self, support: Array) -> Array:
         """X_S'X, scaled: before the product where there is one, because unscaled squares may leave float range."""

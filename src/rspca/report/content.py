@@ -145,7 +145,6 @@ def _component(
 ) -> dict[str, Any]:  # fmt: skip
     """Return one card."""
     shown = ranked[:MOST_FEATURES]
-    chances = [feature.inclusion_probability for feature in shown]
     loadings = numbers([feature.loading for feature in shown], 5)
     linked = getattr(model, "linked_share_", None)
     note = None if linked is None else linkage_note(float(linked[number]))
@@ -162,7 +161,6 @@ def _component(
         "places": [place[feature.name] for feature in shown],
         "loadings": loadings,
         "decimals": max(2, -2 - loadings["exponent"]),
-        "probabilities": None if None in chances else numbers(chances, 4),
         "top": [] if scores is None else _top(scores[:, number], people, documents),
     }
 

@@ -1,11 +1,9 @@
 // The cards: features of each component, searched and sorted together.
 const names = page.features.names;
 const extras = page.features.columns.map((column) => ({ ...column, values: decoded(column) }));
-const hasChances = page.components.every((one) => one.probabilities);
 const columns = [
   { head: "Feature", value: (row) => names[row.place], falling: false },
   { head: "Loading", value: (row) => Math.abs(row.loading), falling: true, span: 2 }, // the bar, and the number
-  ...(hasChances ? [{ head: "Probability", value: (row) => row.chance, falling: true, number: true }] : []),
   ...extras.map((one) => ({
     head: one.name, value: (row) => one.values[row.place], falling: false, number: one.kind === "number",
   })),
@@ -36,8 +34,8 @@ function bar(loading, low, high) { // the same scale on both sides of zero
 }
 
 function makeCard(component, number) {
-  const loadings = decoded(component.loadings), chances = hasChances ? decoded(component.probabilities) : [];
-  const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank], chance: chances[rank] }));
+  const loadings = decoded(component.loadings);
+  const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank] }));
   const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
   const card = { home: home.closest("article"), open: false, found: rows };
@@ -52,7 +50,6 @@ function makeCard(component, number) {
     html("th", { scope: "row", class: "name" }, html("bdi", {}, ...highlighted(names[row.place]))),
     html("td", { class: "bars" }, bar(row.loading, low, high)),
     html("td", { class: "number" }, fixed(row.loading, component.decimals)),
-    ...(hasChances ? [html("td", { class: "number" }, row.chance.toFixed(2))] : []),
     ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
   card.draw = () => {
     card.found = words ? rows.filter((row) => sought[row.place].includes(words)) : rows;
