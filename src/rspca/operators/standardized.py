@@ -1,4 +1,4 @@
-"""Centering and scaling as operators round an operator: the data are never copied or made dense."""
+"""Centering and scaling as operators round an operator: no centered, scaled or dense copy of the data is made."""
 
 from __future__ import annotations
 
