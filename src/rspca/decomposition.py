@@ -99,8 +99,8 @@ def rspca_component(
 def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Choice) -> Array:
     """Return the relaxed vector that the first step of stage 1 takes from these loadings.
 
-    It maximizes x'Av over the constraints of stage 1. Stage 1 itself, continued from here, could leave the component for
-    a direction of more relaxed variance, as it did when it was first run.
+    It maximizes x'Av over the constraints of stage 1. Stage 1 itself, continued from here, could leave the component
+    for a direction of more relaxed variance, as it did when it was first run.
     """
     gradient = op.gradient(op.restrict(support), support, loadings)
     return l1_l2_maximizer(choice.restricted(gradient), len(support), expected=support)
