@@ -29,7 +29,7 @@ from common import Report, data, genotypes  # noqa: E402
 
 import rspca  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
-from rspca.certificates.compiled import ENGINE  # noqa: E402
+from rspca.certificates.compiled import can_compile  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
 from rspca.certificates.stages import Known  # noqa: E402
 from rspca.operators.sources import prepare  # noqa: E402
@@ -143,7 +143,7 @@ if __name__ == "__main__":
         genotypes_alone()
     else:
         say = Report("certificates.txt" if "--quick" not in sys.argv else "certificates-quick.txt")
-        say(f"exact search by {ENGINE}, one thread\n")
+        say(f"long exact searches by {'numba' if can_compile() else 'numpy'}, one thread\n")
         table = Table(say)
         small(table)
         if "--quick" not in sys.argv:

@@ -1,8 +1,10 @@
 """The command line as a user runs it, and small files to run it on."""
 
 import contextlib
+import inspect
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import pytest
 
 import rspca
 from rspca import cli
+from rspca.tables import READERS
 
 START = [sys.executable, "-c", "from rspca.cli import main; main()"]
 
@@ -45,11 +48,21 @@ def write_table(path, m=40, n=12, seed=0):
     return path
 
 
+FUNCTIONS = (
+    rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, rspca.text.term_matrix,
+    *READERS.values(),
+)  # fmt: skip
+ARGUMENTS = sorted({name for one in FUNCTIONS for name in inspect.signature(one).parameters} | {"n_components"})
+PYTHON = re.compile(rf"\b({'|'.join(ARGUMENTS)})=|\b({'|'.join(name for name in ARGUMENTS if '_' in name)})\b")
+"""Arguments as Python has them: with a value, or with an underscore in the name."""
+
+
 def one_line(stderr):
-    """Return the only line that was said, without traceback."""
+    """Return the only line that was said, without traceback, in the words of the command line."""
     lines = stderr.strip().splitlines()
     assert len(lines) == 1, stderr
     assert lines[0].startswith("rspca: ")
+    assert not PYTHON.search(lines[0]), lines[0]
     return lines[0]
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from commandline import START, source_folder
 
 import rspca
+from rspca.commands.locks import LOCK
 from rspca.commands.spreadsheets import read_csv
 
 RESULTS = ("model.npz", "components.csv", "scores.csv", "report.html")
@@ -111,7 +112,7 @@ class Killing:
     def check_killed(self, told):
         """Hold the folder of a killed run to what is promised; return how many components it has."""
         folder = self.folder / "out"
-        there = os.listdir(folder) if folder.exists() else []
+        there = [name for name in os.listdir(folder) if name != LOCK] if folder.exists() else []
         drafts = [name for name in there if name.startswith(".") and name.endswith(".tmp")]
         self.drafts += bool(drafts)
         assert set(there) - set(drafts) <= {*RESULTS, "partial.npz"}, there

@@ -158,9 +158,12 @@ def test_a_model_must_be_fitted_first(use):
     refused(lambda: getattr(SparsePCA(), use)(*([X] if use != "top_features" else [])), NotFittedError, "Call 'fit'")
 
 
-def test_sample_weights_are_refused_with_a_way_round_them():
+# issue 14, item 9
+def test_sample_weights_are_refused_and_only_repeated_rows_are_advised():
     for call in (SparsePCA(k=2).fit, SparsePCA(k=2).fit_transform):
-        refused(partial(call, X, sample_weight=np.ones(M)), TypeError, "sample_weight.*square roots of the weights")
+        message = r"does not take sample_weight(?!.*square root).*not supported yet; repeating a row w times"
+        refused(partial(call, X, sample_weight=np.ones(M)), TypeError, message)
+    refused(lambda: SparsePCA(k=2).fit(X, on_stp=print), TypeError, "does not take on_stp; .*on_step(?!.*eight)")
     refused(lambda: model().score(X, sample_weight=np.ones(M)), TypeError, "sample_weight")
 
 

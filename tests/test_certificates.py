@@ -23,7 +23,6 @@ from rspca.certificates.search import dominance, search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import largest_below, proven_spectrum, small_gram
 from rspca.operators.deflated import Deflated, ScoreDeflated
-from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.sources import prepare
 from rspca.operators.standardized import Centered, Scaled
@@ -133,7 +132,7 @@ def test_the_shifted_low_rank_part_bounds_the_matrix(seed, rank, calls):
 @given(seeds, st.floats(0.0, 1.2), st.sampled_from(["best", "random", "column", "between", "tie"]))
 def test_duals_in_the_scores_bound_for_any_direction_and_any_penalty(seed, share, direction):
     one = case(seed)
-    op = in_double(operator(one))
+    op = operator(one).to_float64()
     rng = np.random.default_rng(seed)
     X = op.columns(np.arange(one.n))
     k = 1 + seed % one.n
@@ -305,7 +304,7 @@ def test_rows_that_are_streamed_give_the_bounds_of_the_matrix(kind, monkeypatch)
         "plain": X, "centered": X, "sparse": scipy.sparse.csr_array(np.maximum(X, 0.0)),
         "float32": X.astype(np.float32), "gram": rspca.GramOperator(X.T @ X),
     }[kind]  # fmt: skip
-    op = in_double(prepare(made, center=kind != "plain"))
+    op = prepare(made, center=kind != "plain").to_float64()
     A = op.gram_block(np.arange(60))
     for k in (1, 2, 7, 15):
         rows = streamed_rows(op, k, out_of_time=never)
@@ -318,7 +317,7 @@ def test_rows_that_are_streamed_give_the_bounds_of_the_matrix(kind, monkeypatch)
 @given(seeds, st.integers(1, 8))
 def test_a_proven_spectrum_is_above_the_matrix(seed, count):
     one = case(seed)
-    op = in_double(operator(one))
+    op = operator(one).to_float64()
     (pairs, margin) = proven_spectrum(op, count, small_gram(op))
     assert float(pairs.values[0]) + margin >= np.linalg.eigvalsh(one.A)[-1] * (1.0 - NOTHING)
     for k in range(1, one.n + 1):
@@ -370,7 +369,7 @@ def progress(A, k, seconds=30.0):
 @given(seeds)
 def test_everything_that_products_prove_is_true(seed):
     one = case(seed)
-    op = in_double(operator(one))
+    op = operator(one).to_float64()
     k = 1 + seed % one.n
     run = progress(one.A, k, 0.5)
     stages.by_products(run, stages.Known(op), k)
@@ -383,7 +382,7 @@ def test_everything_that_products_prove_is_true(seed):
 @given(seeds)
 def test_steps_from_one_feature_to_the_next_are_proven_for_all_features(seed):
     one = case(seed)
-    op = in_double(operator(one))
+    op = operator(one).to_float64()
     steps = list(certified_steps(stages.Known(op), one.n, progress(one.A, 1)))
     assert steps[0].k == 1
     for step in steps:
@@ -423,7 +422,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     if kind == "schur":
         u = np.full(9, 1.0 / 3.0) * np.where(np.arange(9) % 2, 1.0, -1.0)
         inner, true = ScoreDeflated(inner, u), true - np.outer(u, u @ true)
-    op = in_double(inner)
+    op = inner.to_float64()
     assert inner.dtype == np.float32
     assert op.dtype == np.float64
     close = {"rtol": 1e-11, "atol": 1e-11 * np.abs(true).max() ** 2 * 50}
@@ -436,7 +435,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     raised = precision.sq_norms(op)
     assert (raised >= (true**2).sum(axis=0) * (1.0 - NOTHING)).all()
     assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * precision.reach(op) ** 2).all()
-    assert in_double(op) is op
+    assert op.to_float64() is op
 
 
 @given(seeds, st.floats(0.0, 9.0))

@@ -217,11 +217,13 @@ if sys.argv[1] == "hidden":
 sys.path.insert(0, sys.argv[2])
 from enumeration import case
 import rspca
+from rspca.certificates import engines
+engines.PLAIN_FEATURES = 0
 rows = []
 for seed in range(34):
     one = case(seed, 10)
     found = rspca.certify(one.given, 4, **one.options)
-    rows.append([found.engine, found.lower, found.upper, found.status])
+    rows.append([found.engine, found.lower, found.upper, found.status, found.nodes])
 print(json.dumps(rows))
 """
 
@@ -236,11 +238,11 @@ def test_numba_and_numpy_give_the_same_result():
         )
         for mode in ("shown", "hidden")
     )
-    assert {row[0] for row in with_numba} == {"numba"}
+    assert {row[0] for row in with_numba if row[4] > 1} == {"numba"}  # other proofs needed no search
     assert {row[0] for row in without} == {"numpy"}
     for one, other in zip(with_numba, without, strict=True):
-        assert one[1:3] == pytest.approx(other[1:3], rel=1e-9)
-        assert one[3] == other[3]
+        assert one[1:3] == pytest.approx(other[1:3], rel=1e-12)
+        assert one[3:] == other[3:]
 
 
 @pytest.fixture

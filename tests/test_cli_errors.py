@@ -42,14 +42,17 @@ MISTAKES = {
     "k of zero": (["fit", "table.csv", "-k", "0"], "-k 0 is not a list of whole numbers above 0"),
     "k of words": (["fit", "table.csv", "-k", "few"], "-k few is not a list of whole numbers"),
     "too many k": (["fit", "table.csv", "-k", "3,2", "-n", "3"], "has 2 numbers for -n 3 components"),
-    "too many components": (["fit", "table.csv", "-k", "3", "-n", "13"], "n_components=13 must be between 1 and 12"),
+    "too many components": (["fit", "table.csv", "-k", "3", "-n", "13"], "-n 13 must be between 1 and 12"),
     "unknown scale": (["fit", "table.csv", "-k", "3", "--scale", "odd"], "choose no, yes or patterson"),
-    "unknown method": (["fit", "table.csv", "-k", "3", "--method", "magic"], "method='magic' is not known"),
-    "unknown deflation": (["fit", "table.csv", "-k", "3", "--deflation", "x"], "deflation='x' is not known"),
+    "unknown method": (["fit", "table.csv", "-k", "3", "--method", "magic"], "--method magic is not known"),
+    "unknown deflation": (["fit", "table.csv", "-k", "3", "--deflation", "x"], "--deflation x is not known"),
     "certify what cannot be": (["fit", "table.csv", "-k", "3", "--method", "spasm", "--certify"], "together"),
     "scheduler for a table": (["fit", "table.csv", "-k", "3", "--scheduler", "nowhere:1"], "--scheduler is for .bed"),
-    "layer of a table": (["fit", "table.csv", "-k", "3", "--layer", "counts"], "layer"),
-    "selection of a table": (["fit", "table.csv", "-k", "3", "--min-frequency", "0.1"], "min"),
+    "layer of a table": (["fit", "table.csv", "-k", "3", "--layer", "counts"], "--layer is no option for .csv"),
+    "selection of a table": (
+        ["fit", "table.csv", "-k", "3", "--min-frequency", "0.1"],
+        "--min-frequency is no option for .csv; its options are --",
+    ),
     "unknown groups": (["fit", "table.csv", "-k", "3", "--groups", "gene"], "--groups gene is not known"),
     "windows without positions": (["fit", "table.csv", "-k", "3", "--groups", "1000"], "needs positions"),
     "too few groups": (["fit", "table.csv", "-k", "3", "--groups", "labels.txt"], "labels.txt has 2 lines"),
@@ -62,9 +65,9 @@ MISTAKES = {
     "output of a path is a folder": (["path", "table.csv", "--ks", "2,3", "-o", "empty"], "empty is a folder"),
     "output in no folder": (["path", "table.csv", "--ks", "2,3", "-o", "no/p.csv"], "The folder of no/p.csv"),
     "bad ks": (["path", "table.csv", "--ks", "2,,3"], "give for example --ks 5,10,20"),
-    "large ks": (["path", "table.csv", "--ks", "2,30"], "k=30 must be between 1 and 12"),
-    "large k": (["compare", "table.csv", "-k", "13"], "k=13"),
-    "unknown method of several": (["compare", "table.csv", "-k", "3", "--methods", "magic"], "method='magic'"),
+    "large ks": (["path", "table.csv", "--ks", "2,30"], "--ks 30 must be between 1 and 12"),
+    "large k": (["compare", "table.csv", "-k", "13"], "-k 13"),
+    "unknown method of several": (["compare", "table.csv", "-k", "3", "--methods", "magic"], "--methods magic"),
     "nothing to certify": (["certify", "table.csv"], "-k is needed"),
     "preparing twice": (["certify", "table.csv", "--model", "fitted", "--scale", "yes"], "leave --scale"),
     "no such component": (["certify", "table.csv", "--model", "fitted", "--component", "3"], "has 2 component(s)"),
@@ -75,7 +78,7 @@ MISTAKES = {
     "other features": (["transform", "fitted", "other.npy"], "X has 5 features"),
     "path of a report without data": (["report", "fitted", "--path", "2,3"], "give them with --data"),
     "label of a report without samples": (["report", "fitted", "--label", "labels.txt"], "--label needs samples"),
-    "unknown dataset": (["datasets", "magic"], "dataset='magic' is not known"),
+    "unknown dataset": (["datasets", "magic"], "dataset magic is not known"),
     "unknown command": (["fly"], "No such command 'fly'"),
     "unknown option": (["fit", "table.csv", "--wings"], "See rspca fit --help."),
     "missing option": (["fit", "table.csv"], "Missing option '-k'"),
@@ -127,7 +130,7 @@ def test_failures_are_one_line_and_debug_shows_where(folder, error, status, said
 def test_a_warning_is_one_line_without_source(folder, tmp_path):
     result = call("fit", "table.csv", "-k", "30", "-o", tmp_path / "out", "--no-report", cwd=folder)
     assert result.returncode == 0
-    assert one_line(result.stderr) == "rspca: warning: k=30 is more than the 12 features of X; using 12."
+    assert one_line(result.stderr) == "rspca: warning: -k 30 is more than the 12 features of X; using 12."
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path):

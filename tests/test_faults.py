@@ -18,6 +18,7 @@ from killing import Forked, Killing, check_whole, ended, kept_components, write_
 
 import rspca
 from rspca.atomic import scratch_folder, written_atomically
+from rspca.commands.locks import LOCK
 
 SMALL = ("fit", "table.csv", "-k", "4,3,3", "--seed", "1", "--verbose", "-o", "out", "--resume")
 RESULTS = ["components.csv", "model.npz", "report.html", "scores.csv"]
@@ -75,9 +76,10 @@ def test_a_kill_at_every_step_leaves_whole_files(folder):
         with (folder / "log").open("wb") as log:
             status = Forked(SMALL, folder, log, killed_at(number)).wait()
         there = set(os.listdir(folder / "out")) if (folder / "out").exists() else set()
+        there.discard(LOCK)  # of a dead process: the next one takes it over
         drafts = {name for name in there if name.startswith(".")}
         assert there - drafts <= {*RESULTS, "partial.npz"}
-        assert len(drafts) <= 1
+        assert len({name.rsplit(".", 2)[0] for name in drafts}) == len(drafts)
         for name in there - drafts - {"partial.npz", "model.npz", "components.csv", "scores.csv"}:
             check_whole(folder / "out" / name)
         if "model.npz" in there:
@@ -250,8 +252,7 @@ def test_a_disk_that_fills_up_during_a_fit_spoils_no_file(folder, number):
     assert one_line(said).startswith(f"rspca: out/{name} could not be written: no space left on device.")
     there = sorted(os.listdir(folder / "out"))
     assert there == sorted([*RESULTS, *(["partial.npz"] if number else [])])
-    old = number < 5
-    assert ("old,1.0" in (folder / "out" / "scores.csv").read_text()) == old
+    assert "old,1.0" in (folder / "out" / "scores.csv").read_text()
     if number:
         assert kept_components(folder / "out" / "partial.npz") == min(number, 2)
     again = call("fit", "table.csv", "-k", "3,2", "-o", "out", "--resume", cwd=folder)
@@ -280,7 +281,7 @@ def test_a_real_disk_that_is_full(folder, small_disk):
     assert result.returncode == 2
     said = one_line(result.stderr)
     assert "could not be written: no space left on device" in said
-    assert not [name for name in os.listdir(small_disk / "out") if name.startswith(".")]
+    assert os.listdir(small_disk) == ["other"]
     (small_disk / "other").unlink()
     assert call("fit", "table.csv", "-k", "3", "-o", "disk/out", "--resume", "--no-report", cwd=folder).returncode == 0
     assert sorted(os.listdir(small_disk / "out"))[:2] == ["components.csv", "model.npz"]

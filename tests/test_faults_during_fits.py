@@ -140,7 +140,7 @@ INTERRUPTS = {
     "relaxing": ("rspca.decomposition.relax", "{found}"),
     "polishing": ("rspca.decomposition.improve", "{found}"),
     "certifying": ("rspca.certificates.stages.in_memory", "{found}"),
-    "searching": ("rspca.certificates.search.examine", "{found}"),
+    "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
     "between components": ("rspca.sequence.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.commands.partial.written_atomically", "{found}"),
     "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),
@@ -235,8 +235,9 @@ from rspca.cli import main; main()
 
 def test_an_interrupt_of_the_exact_search_is_answered_by_other_threads():
     numba = pytest.importorskip("numba", reason="without numba there is no compiled search")
-    from rspca.certificates.nodes import examine
+    from rspca.certificates.engines import _machine_code
 
+    examine = _machine_code()
     assert isinstance(examine, numba.core.dispatcher.Dispatcher)
     assert examine.targetoptions["nogil"]
 

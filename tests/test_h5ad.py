@@ -177,7 +177,7 @@ def test_a_file_without_x_or_of_another_kind_is_refused(tmp_path, stored):
     path = stored(counts(), layers={"log": counts()})
     with h5py.File(path, "r+") as file:
         del file["X"]
-    with pytest.raises(ValueError, match="has no X; give layer=, one of log"):
+    with pytest.raises(ValueError, match="has no X; give one of its layers as layer: log"):
         rspca.read(path)
     with h5py.File(tmp_path / "y.h5ad", "w") as file:
         file["data"] = np.ones(3)

@@ -105,7 +105,7 @@ def test_repeated_samples_constant_and_zero_columns_do_not_matter(problem, seed,
         assert_same(run(wide, problem, k), expected, problem, k)
 
 
-@invariant(50, problem=problems(kinds=sorted(set(LEADING) - {"far from zero"})), data=st.data())
+@invariant(50, problem=problems(kinds=sorted(LEADING)), data=st.data())
 def test_single_precision_is_double_precision_to_its_own_rounding(problem, data):
     """The variance to 1e-4, and of data rounded to float32 beforehand to 1e-5, of the total variance."""
     k = drawn_k(problem, data)
@@ -113,7 +113,8 @@ def test_single_precision_is_double_precision_to_its_own_rounding(problem, data)
     found, expected = run(X32, problem, k), run(problem.X, problem, k)
     rounded = run(X32.astype(float), problem, k)
     total = np.sum(problem.Z**2)
-    assert found.variance == pytest.approx(expected.variance, abs=1e-4 * total)
+    if problem.kind != "far from zero":  # rounding such data to float32 changes them by more
+        assert found.variance == pytest.approx(expected.variance, abs=1e-4 * total)
     assert found.variance == pytest.approx(rounded.variance, abs=1e-5 * total)
 
 

@@ -121,8 +121,8 @@ def test_the_command_line_says_it_in_one_line(tmp_path, monkeypatch):
     result = call("fit", "table.csv", "-k", "3", "-o", "out", cwd=tmp_path)
     assert result.returncode == 2
     assert one_line(result.stderr) == (
-        "rspca: Not enough memory: work on k=3 of 12 features with 30 samples needs 912 bytes, and 900 bytes is free. "
-        "Choose a smaller k, or fewer samples."
+        "rspca: Not enough memory: work on -k 3 of 12 features with 30 samples needs 912 bytes, and 900 bytes is free. "
+        "Choose a smaller -k, or fewer samples."
     )
     assert not (tmp_path / "out").exists()
 

@@ -12,11 +12,6 @@ from rspca.certificates import nodes
 seeds = st.integers(0, 10**6)
 
 
-def plain(function):
-    """Return a function of nodes.py as it is written: numba's results are held against NumPy's elsewhere."""
-    return getattr(function, "py_func", function)
-
-
 def largest(values, k):
     """Return the sum of the k largest."""
     return float(sum(sorted(map(float, values))[::-1][: max(k, 0)]))
@@ -68,14 +63,14 @@ def test_the_frobenius_norm_of_a_node_is_its_formula_and_drops_what_cannot_reach
     for least in (0.9 * reached.min(), 0.5 * (reached.min() + reached.max()), 1.1 * reached.max()):
         if np.abs(reached - least).min() > 1e-9 * least:
             alive = np.ones(len(gains), dtype=bool)
-            assert plain(nodes._frobenius)(A, fixed, picks, least, alive) == pytest.approx(bound, rel=1e-9)
+            assert nodes._frobenius(A, fixed, picks, least, alive) == pytest.approx(bound, rel=1e-9)
             assert alive.tolist() == (reached >= least).tolist()
 
 
 @given(made())
 def test_the_row_sums_of_a_node_are_their_formula(node):
     A, fixed, picks = node
-    assert plain(nodes._rows)(A, fixed, picks) == pytest.approx(row_sums(A, fixed, picks), rel=1e-12)
+    assert nodes._rows(A, fixed, picks) == pytest.approx(row_sums(A, fixed, picks), rel=1e-12)
 
 
 @given(made())
@@ -88,7 +83,7 @@ def test_two_blocks_are_the_two_by_two_matrix_of_their_norms(node):
     b = np.linalg.eigvalsh(A[:fixed, :fixed])[-1]
     g = np.sqrt(largest((A[:fixed, fixed:] ** 2).sum(axis=0), picks))
     expected = np.linalg.eigvalsh([[b, g], [g, e]])[-1]
-    assert plain(nodes._two_blocks)(A, fixed, picks) == pytest.approx(expected, rel=1e-9)
+    assert nodes._two_blocks(A, fixed, picks) == pytest.approx(expected, rel=1e-9)
 
 
 @given(made())
@@ -98,7 +93,7 @@ def test_the_remainder_of_a_node_is_its_formula(node):
     rows = [
         np.abs(R[i, :fixed]).sum() + largest(np.abs(R[i, fixed:]), picks - (i >= fixed)) for i in range(len(R))
     ]  # fmt: skip
-    assert plain(nodes._remainder)(R, fixed, picks) == pytest.approx(max(rows), rel=1e-12)
+    assert nodes._remainder(R, fixed, picks) == pytest.approx(max(rows), rel=1e-12)
     assert max(rows) <= (fixed + picks - 1) * np.abs(R).max() * (1.0 + 1e-12)  # no simpler bound is better
 
 
@@ -120,7 +115,7 @@ def test_the_spectral_fill_of_a_node_has_the_fixed_features_in_every_share(node,
     for least in (share * bound, 0.5 * (with_j.min() + with_j.max())):
         if np.abs(np.append(with_j, bound) - least).min() > 1e-9 * np.abs(values).max():
             alive = np.ones(len(free), dtype=bool)
-            found = plain(nodes._spectral)(values, weights, constant, fixed, picks, least, alive)
+            found = nodes._spectral(values, weights, constant, fixed, picks, least, alive)
             assert found == pytest.approx(bound, rel=1e-9)
             assert alive.tolist() == ((with_j >= least) & (bound >= least)).tolist()
 
@@ -128,8 +123,8 @@ def test_the_spectral_fill_of_a_node_has_the_fixed_features_in_every_share(node,
 @given(seeds, st.integers(0, 9))
 def test_both_sums_of_the_largest_are_that(seed, k):
     values = np.random.default_rng(seed).integers(-3, 4, 1 + seed % 7).astype(float)
-    for function in (nodes._top_sum_plain, nodes._top_sum_loop):
-        assert plain(function)(values, k) == largest(values, k)
+    for function in (nodes._top_sum, nodes._top_sum_loop):
+        assert function(values, k) == largest(values, k)
 
 
 def test_a_node_takes_the_least_of_its_bounds_and_ranks_by_the_leading_eigenvector():
@@ -140,11 +135,11 @@ def test_a_node_takes_the_least_of_its_bounds_and_ranks_by_the_leading_eigenvect
         order = np.append(fixed, free)
         inner = np.ascontiguousarray(A[np.ix_(order, order)])
         values, vectors = np.linalg.eigh(S[np.ix_(order, order)])
-        remainder = plain(nodes._remainder)(inner - S[np.ix_(order, order)], 1, 2)
+        remainder = nodes._remainder(inner - S[np.ix_(order, order)], 1, 2)
         everyone = np.ones(5, dtype=bool)
         bounds = [
-            frobenius(inner, 1, 2)[0], row_sums(inner, 1, 2), plain(nodes._two_blocks)(inner, 1, 2),
-            plain(nodes._spectral)(values, vectors**2, remainder, 1, 2, 0.0, everyone),
+            frobenius(inner, 1, 2)[0], row_sums(inner, 1, 2), nodes._two_blocks(inner, 1, 2),
+            nodes._spectral(values, vectors**2, remainder, 1, 2, 0.0, everyone),
         ]  # fmt: skip
         bound, left, ranking = nodes.examine(A, S[None], fixed, free, k, 0.0)
         assert bound == pytest.approx(min(bounds), rel=1e-9)
@@ -161,12 +156,3 @@ def test_the_ranking_is_that_of_the_part_with_the_least_bound():
     for parts in ([A, poor], [poor, A]):
         ranking = nodes.examine(A, np.stack(parts), nothing, everyone, 6, 0.0)[2]
         np.testing.assert_allclose(ranking, good, atol=1e-9)
-
-
-def test_the_time_that_compiling_took_is_not_negative():
-    assert nodes.compile_seconds() >= 0.0
-
-
-def test_plain_functions_are_not_run_to_compile_them(monkeypatch):
-    monkeypatch.setattr(nodes, "examine", lambda *_: pytest.fail("there is nothing to compile"))
-    nodes.compile_seconds()

@@ -551,15 +551,23 @@ def test_columns_too_long_for_single_precision_are_refused(make):
     )
 
 
-def test_columns_that_vary_less_than_single_precision_can_tell_are_told():
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array, FiveMembers, "streamed"])
+@pytest.mark.parametrize(("dtype", "mean"), [(np.float32, 1e6), (np.float64, 1e15)])
+def test_columns_far_from_zero_give_the_components_of_the_same_data_near_zero(make, dtype, mean):  # issue 14, item 1
     rng = np.random.default_rng(0)
-    X = (rng.standard_normal((500, 10)) * np.linspace(0.3, 3.0, 10) + 1e6).astype(np.float32)
-    with pytest.warns(UserWarning, match=r"Column 0, and perhaps others, varies by less than products in float32"):
-        rspca.decompose(X, 1, k=3)
-    X[:, :7] = np.float32(1e6 / 3.0)
+    near = np.round(4.0 * rng.standard_normal((500, 12)) * np.linspace(0.3, 3.0, 12)) * (np.arange(12) > 2)
+    X = (near + np.where(np.arange(12) % 2, mean, 0.0)).astype(dtype)
+    np.testing.assert_array_equal((X - X[0]).astype(float), near - near[0])  # nothing was lost by moving them
+    given = rspca.as_operator(X, max_memory="1MB") if make == "streamed" else make(X)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # constant columns are constant
-        rspca.decompose(X, 1, k=3)
+        warnings.simplefilter("error")
+        for scale in (False, True):
+            found = rspca.decompose(given, 2, k=3, scale=scale, random_state=0)
+            expected = rspca.decompose(near, 2, k=3, scale=scale, random_state=0)
+            for component, right in zip(found.components, expected.components, strict=True):
+                np.testing.assert_array_equal(component.support, right.support)
+                assert component.variance == pytest.approx(right.variance, rel=1e-5 if dtype == np.float32 else 1e-9)
+            np.testing.assert_allclose(found.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-15)
 
 
 @pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csr_array float32"])

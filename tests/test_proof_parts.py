@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.certificates import bounds as B
-from rspca.certificates import precision, search, spectra
+from rspca.certificates import nodes, precision, search, spectra
 from rspca.certificates.lowrank import best_of_cones
 from rspca.certificates.semidefinite import _spectraplex, semidefinite
 from rspca.certificates.spectra import largest_below, proven_spectrum, small_gram
@@ -42,7 +42,7 @@ def test_a_search_counts_every_node_that_it_examines():
 def test_a_search_that_is_stopped_is_bounded_by_its_best_open_node():
     A = case(KINDS.index("noise"), 10).A
     stopped = search.search(A, 4, np.arange(4), [], tol=1e-6, out_of_time=lambda: True)
-    root = search.examine(A, A[None], np.empty(0, dtype=np.intp), np.arange(10), 4, 0.0)[0]
+    root = nodes.examine(A, A[None], np.empty(0, dtype=np.intp), np.arange(10), 4, 0.0)[0]
     assert stopped.upper == pytest.approx(root, rel=1e-9)
 
 

@@ -16,6 +16,7 @@ from sklearn.datasets import load_wine
 import rspca
 from rspca.report import render, report_content, write_report
 from rspca.report.columns import names
+from rspca.report.words import percent_up
 
 WINE = load_wine()
 HOSTILE = [
@@ -99,15 +100,28 @@ def test_a_gap_is_told_in_words_and_rounded_up(gap, weak):
     assert ("proof is weak" in said) == weak
 
 
-def test_a_proof_for_other_features_or_loadings_claims_nothing_of_the_component():
+def test_a_proof_is_of_the_component_also_with_groups_or_its_own_loadings():
     groups = np.arange(WINE.data.shape[1]) // 3
-    capped = fitted(groups=groups, certify=True)
-    said = report_content(capped)["components"][0]["certificate"]["sentence"]
-    assert "keeps to a limit on groups" in said
-    assert "without the limit on groups" in said
-    assert "Proven optimal" not in said
-    naive = fitted(normalization="naive", polish=False, certify=True)
-    assert "does not have refitted loadings" in report_content(naive)["components"][0]["certificate"]["sentence"]
+    for options in ({"groups": groups}, {"normalization": "naive", "polish": False}):
+        model = fitted(certify=True, **options)
+        gap = model.certificates_[0].gap
+        assert gap > 0.01
+        said = report_content(model)["components"][0]["certificate"]["sentence"]
+        assert f"no 4 features have more than {percent_up(gap)} more variance" in said
+        assert ("without the limit on groups" in said) == ("groups" in options)
+        assert "Proven optimal" not in said
+
+
+def test_a_proof_that_an_earlier_version_saved_for_other_features_claims_nothing_of_the_component():
+    for options, reason in (
+        ({"groups": np.arange(WINE.data.shape[1]) // 3}, "keeps to a limit on groups"),
+        ({"normalization": "naive", "polish": False}, "does not have refitted loadings"),
+    ):
+        model = fitted(certify=True, **options)
+        model.certificates_[0] = rspca.certify(WINE.data, 4, scale=True)
+        said = report_content(model)["components"][0]["certificate"]["sentence"]
+        assert reason in said
+        assert "Proven optimal" not in said
 
 
 def test_linked_snps_are_noted_also_after_saving(tmp_path):

@@ -3,7 +3,36 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
+    from rspca import datasets as datasets
+    from rspca import formats as formats
+    from rspca import plotting as plotting
+    from rspca import report as report
+    from rspca import text as text
+    from rspca.api import decompose as decompose
+    from rspca.api import explained_variance as explained_variance
+    from rspca.api import normalize as normalize
+    from rspca.api import relax as relax
+    from rspca.certificates.certificate import Certificate as Certificate
+    from rspca.certificates.certify import certify as certify
+    from rspca.comparison import compare as compare
+    from rspca.components import Component as Component
+    from rspca.components import Decomposition as Decomposition
+    from rspca.components import Step as Step
+    from rspca.estimator import SparsePCA as SparsePCA
+    from rspca.methods import METHODS as METHODS
+    from rspca.models import load as load
+    from rspca.operators import GramOperator as GramOperator
+    from rspca.operators import OperatorMixin as OperatorMixin
+    from rspca.operators import as_operator as as_operator
+    from rspca.paths import path as path
+    from rspca.rounding import round_vector as round_vector
+    from rspca.rounding import theorem1 as theorem1
+    from rspca.singlecell import spca as spca
+    from rspca.tables import Table as Table
+    from rspca.tables import read as read
 
 _HOMES = {
     "SparsePCA": "rspca.estimator",
@@ -35,16 +64,18 @@ __version__ = "0.1.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used (PEP 562), so that importing rspca costs nothing."""
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"rspca.{name}")
-    else:
-        raise AttributeError(f"module 'rspca' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # otherwise every misspelled name would have the type Any
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used (PEP 562), so that importing rspca costs nothing."""
+        if name in _HOMES:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+        elif name in _MODULES:
+            value = importlib.import_module(f"rspca.{name}")
+        else:
+            raise AttributeError(f"module 'rspca' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.checks import (
     as_generator,
     check_choice,
@@ -38,7 +39,7 @@ from rspca.operators.threads import threads_for
 from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.sequence import one_after_another
 from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
-from rspca.vectors import nonzeros
+from rspca.vectors import nonzeros, oriented
 
 Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -124,7 +125,9 @@ def decompose(
     _check_earlier(earlier, method, n_components, op.shape[1])
     options["groups"] = _limits(groups, max_per_group, X, op.shape[1], max(ks), method, rounding, side)
     if deflation == "hotelling" and op.has_samples:
-        raise ValueError("deflation='hotelling' is for a Gram matrix: give GramOperator(A), or choose 'schur'.")
+        raise ValueError(
+            f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
+        )
     before = op.passes
     check_memory(op, max(ks), sketched=method == "rspca" and solver == "linearized")
     keep_freed_blocks()
@@ -167,11 +170,13 @@ def _check_earlier(earlier: Sequence[Component], method: str, n_components: int,
     if not len(earlier):
         return
     if method in FOUND_TOGETHER:
-        raise ValueError(f"method={method!r} finds all components together; it cannot go on after earlier ones.")
+        raise ValueError(
+            f"{argument('method', method)} finds all components together; it cannot go on after earlier ones."
+        )
     if len(earlier) > n_components or any(one.n_features != n for one in earlier):
         raise ValueError(
             f"earlier holds {len(earlier)} component(s) of {earlier[0].n_features} features; at most "
-            f"n_components={n_components} of the {n} features of X can be continued."
+            f"{argument('n_components', n_components)} of the {n} features of X can be continued."
         )
 
 
@@ -181,13 +186,14 @@ def check_certifiable(method: str, deflation: str, certify: bool, seconds: float
     check_real("certify_seconds", seconds, 0.0, strict=True)
     if certify and method in ("spasm", "rotation", "pca"):
         raise ValueError(
-            f"certify=True certifies components found one after another; method={method!r} finds them together. "
+            f"{argument('certify', True)} certifies components found one after another; {argument('method', method)} "
+            "finds them together. "
             "Choose another method, or give its components to rspca.certify one by one."
         )
     if certify and deflation == "hotelling":
         raise ValueError(
-            "certify=True needs a deflation that leaves the data positive semidefinite: choose 'schur', 'projection' "
-            "or 'orthogonal' instead of 'hotelling'."
+            f"{argument('certify', True)} needs a deflation that leaves the data positive semidefinite: choose "
+            "'schur', 'projection' or 'orthogonal' instead of 'hotelling'."
         )
 
 
@@ -199,12 +205,15 @@ def _limits(
     if found is None:
         return None
     if method != "rspca" or rounding != "exact" or side != "features":
-        raise ValueError("groups needs method='rspca', rounding='exact' and side='features': others know no groups.")
+        raise ValueError(
+            f"{argument('groups')} needs {argument('method', 'rspca')}, rounding='exact' and side='features': others "
+            "know no groups."
+        )
     most = Choice(np.arange(n), found).most
     if k > most:
         raise ValueError(
-            f"k={k} features are asked for, but with max_per_group={max_per_group} the groups give {most} at most; "
-            "lower k, or raise max_per_group."
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
         )
     return found
 
@@ -286,7 +295,7 @@ def relax(
     best = best_relaxation(
         op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=tell
     )
-    return best._replace(variance=unit**2 * best.variance)
+    return best._replace(x=oriented(best.x, op.dtype), variance=unit**2 * best.variance)
 
 
 def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: bool | str = False) -> Array:

@@ -6,6 +6,7 @@ lock ends with its process: whoever writes to the same place next removes the dr
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import re
@@ -14,8 +15,9 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 _DRAFT, _RANDOM = ".tmp", "[a-z0-9_]{8}"
 """How names of drafts end, and what tempfile puts before that."""
@@ -25,12 +27,18 @@ _DRAFT, _RANDOM = ".tmp", "[a-z0-9_]{8}"
 def written_atomically(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to; it takes the place of `path` when the block ends, and vanishes if it fails.
 
-    A pipe or a device is no place that something can take: it is written to as it is.
+    A pipe or a device is no place that something can take: it is written to as it is. Inside of `replaced_together`
+    the file takes its place when that block ends.
     """
     check_system()
     if is_special(path):
-        with path.open("wb") as file:
-            yield file
+        try:
+            with path.open("wb") as file:
+                yield file
+        except OSError as error:
+            if error.filename is not None or error.errno in (None, errno.EPIPE):
+                raise
+            raise unwritten(path, error, "Choose another place.") from error
         return
     remove_abandoned(path.parent, f".{path.name}.", folders=False)
     handle, temporary = _draft(path)
@@ -40,6 +48,10 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
             os.fchmod(file.fileno(), _mode(path))  # mkstemp makes private files; a result is an ordinary one
             file.flush()
             os.fsync(file.fileno())
+            held_back = _held_back.get()
+            if held_back is not None:
+                held_back.append(Draft(os.dup(file.fileno()), temporary, path))
+                return
             os.replace(temporary, path)  # before the lock is given up with the file
     except BaseException as error:
         with suppress(FileNotFoundError):  # moved into place, and then interrupted
@@ -48,6 +60,42 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
             raise unwritten(path, error, "What was there before is untouched.") from error
         raise
     _keep_name(path.parent)
+
+
+class Draft(NamedTuple):
+    """A file that is written and not yet in its place; the handle holds its lock."""
+
+    handle: int
+    temporary: str
+    path: Path
+
+
+_held_back: ContextVar[list[Draft] | None] = ContextVar("_held_back", default=None)
+
+
+@contextmanager
+def replaced_together() -> Iterator[None]:
+    """Hold back what the block writes atomically, and put all of it in place when the block ends; none if it fails.
+
+    So the files of one result never stand beside those of an earlier one because one of them could not be written. A
+    process that is killed between two of the moves at the end can leave such a folder; nothing else can.
+    """
+    drafts = list[Draft]()
+    token = _held_back.set(drafts)
+    try:
+        try:
+            yield
+        finally:
+            _held_back.reset(token)
+        for draft in drafts:
+            os.replace(draft.temporary, draft.path)
+        for folder in dict.fromkeys(draft.path.parent for draft in drafts):
+            _keep_name(folder)
+    finally:
+        for draft in drafts:
+            with suppress(FileNotFoundError):  # in its place
+                os.unlink(draft.temporary)
+            os.close(draft.handle)
 
 
 @contextmanager
@@ -64,7 +112,7 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
             os.close(handle)
 
 
-def unwritten(path: Path, error: OSError, advice: str) -> OSError:
+def unwritten(path: Path | str, error: OSError, advice: str) -> OSError:
     """Return an error that names the file that could not be written, with the system's words for it and its number."""
     told = OSError(f"{path} could not be written: {(error.strerror or str(error)).lower()}. {advice}")
     told.errno = error.errno

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
 
+from rspca.arguments import argument
+from rspca.arguments import shown as shown
+from rspca.arguments import spelled as spelled
+from rspca.dataframes import is_dataframe_like, numeric_array
+
 LARGEST_INTEGER = 2**63 - 1
 """What arrays can count to."""
-MOST_BITS = 256
-"""From here on a message says how long a number is; Python refuses to write out those of thousands of digits."""
 MOST_DRAWS = 100_000
 """Roundings of one vector: among so many, the best is hardly improved by more."""
 
 
 class TooLarge(ValueError):
     """A method that refuses data of this size; `compare` reports it and goes on."""
+
+
+class RefusedFile(ValueError):
+    """A file that is refused for what it holds; the message has its name."""
 
 
 def reason(error: BaseException) -> str:
@@ -29,20 +37,6 @@ def in_one_line(error: ValueError | TypeError, place: object = "") -> ValueError
     """Return the same error in one line, with the place where it arose before it."""
     kind = TypeError if isinstance(error, TypeError) else ValueError  # a subclass may want other arguments
     return kind(" ".join(f"{f'{place}: ' if place else ''}{error}".split()))
-
-
-def shown(text: object, longest: int = 40) -> str:
-    """Return what was found in a file on one line, or the beginning of it if it is long."""
-    text = str(text)
-    text = text if text.isprintable() else ascii(text)[1:-1]
-    return text if len(text) <= longest else f"{text[:longest]}..."
-
-
-def spelled(value: object) -> str:
-    """Return how a value is written, in one short line."""
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        return f"<integer of {value.bit_length()} bits>"
-    return shown(" ".join(repr(value).split()), 80)
 
 
 def is_missing(value: object) -> bool:
@@ -57,7 +51,7 @@ def check_choice(name: str, value: object, allowed: Iterable[object]) -> None:
     allowed = list(allowed)
     if not isinstance(value, Hashable) or value not in allowed:  # arrays and lists are no names, and cannot be compared
         known = ", ".join(repr(a) for a in sorted(allowed, key=str))
-        raise ValueError(f"{name}={spelled(value)} is not known; choose one of {known}.")
+        raise ValueError(f"{argument(name, value)} is not known; choose one of {known}.")
 
 
 def check_integer(
@@ -68,27 +62,27 @@ def check_integer(
     Without `high` it must be one that arrays can count to, unless it may have `any_size`.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name}={spelled(value)} must be an integer, not {type(value).__name__}.")
+        raise TypeError(f"{argument(name, value)} must be an integer, not {type(value).__name__}.")
     number = int(value)
     if high is None and not any_size and number > LARGEST_INTEGER:
         high = LARGEST_INTEGER
     if number < low or (high is not None and number > high):
         limits = f"between {low} and {high}" if high is not None else f"at least {low}"
-        raise ValueError(f"{name}={spelled(number)} must be {limits}{why}.")
+        raise ValueError(f"{argument(name, number)} must be {limits}{why}.")
     return number
 
 
 def check_real(name: str, value: object, low: float, *, strict: bool = False) -> float:
     """Return `value` as a float, or raise if it is not a finite number above `low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name}={spelled(value)} must be a number, not {type(value).__name__}.")
+        raise TypeError(f"{argument(name, value)} must be a number, not {type(value).__name__}.")
     try:
         number = float(value)
     except OverflowError:  # an integer or a fraction beyond the largest float
         number = np.inf
     if not np.isfinite(number) or value < low or (strict and value == low):
         limit = "" if low == -np.inf else f" and {'above' if strict else 'at least'} {low:g}"
-        raise ValueError(f"{name}={spelled(value)} must be finite{limit}.")
+        raise ValueError(f"{argument(name, value)} must be finite{limit}.")
     return number
 
 
@@ -117,11 +111,12 @@ def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str
     if isinstance(k, numbers.Integral):
         return [check_integer(name, k, 1, n, why)] * n_components
     if isinstance(k, str) or not isinstance(k, Iterable):
-        raise TypeError(f"{name}={spelled(k)} must be an integer, or one integer per component.")
+        raise TypeError(f"{argument(name, k)} must be an integer, or one integer per component.")
     each = list(k)
     if len(each) != n_components:
         raise ValueError(
-            f"{name} has {len(each)} entries for n_components={n_components}; give one integer per component."
+            f"{argument(name)} has {len(each)} entries for {argument('n_components', n_components)}; give one "
+            "integer per component."
         )
     return [check_integer(name, one, 1, n, why) for one in each]
 
@@ -137,20 +132,22 @@ def check_draws(n_draws: Any) -> int:
     """Return n_draws, or raise if it is not a number of roundings that can be made."""
     number = check_integer("n_draws", n_draws, 1)
     if number > MOST_DRAWS:
-        raise ValueError(f"n_draws={number} must be at most {MOST_DRAWS}; more find hardly anything better. Lower it.")
+        raise ValueError(
+            f"{argument('n_draws', number)} must be at most {MOST_DRAWS}; more find hardly anything better. Lower it."
+        )
     return number
 
 
 def check_listener(name: str, function: object) -> None:
     """Raise unless `function` is None or can be called."""
     if function is not None and not callable(function):
-        raise TypeError(f"{name}={spelled(function)} must be a function, or None.")
+        raise TypeError(f"{argument(name, function)} must be a function, or None.")
 
 
 def check_length(name: str, values: object, length: int, of: str) -> None:
     """Raise unless `values` has one entry for each of what is named."""
     if not isinstance(values, Sized):
-        raise TypeError(f"{name}={spelled(values)} must be a sequence with one entry for each of the {length} {of}.")
+        raise TypeError(f"{argument(name, values)} must be a sequence with one entry for each of the {length} {of}.")
     if len(values) != length:
         raise ValueError(f"{name} has {len(values)} entries for {length} {of}; give one for each.")
     if getattr(values, "ndim", 1) != 1:
@@ -159,10 +156,29 @@ def check_length(name: str, values: object, length: int, of: str) -> None:
 
 def rectangular(name: str, x: Any) -> np.ndarray[Any, Any]:
     """Return `x` as an array, or raise if it is a list of lists of different lengths."""
+    if is_dataframe_like(x):
+        return numeric_array(name, x)
     try:
         return np.asarray(x)
     except ValueError as error:
         raise ValueError(f"{name} has rows of different lengths; give a matrix, or a vector of numbers.") from error
+
+
+def check_is_data(name: str, X: Any) -> None:
+    """Raise, with a hint, if X is not data but something that leads to data: a path, an AnnData, a data set."""
+    files = X if isinstance(X, list | tuple) and X else [X]
+    if all(isinstance(one, str | os.PathLike) for one in files):
+        path = X if isinstance(X, list | tuple) else str(X)
+        raise TypeError(f"{name} is a path, {spelled(path)}, not data; read it first: rspca.read({spelled(path)}).")
+    if isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):  # columns of a frame may have any name
+        return
+    if all(hasattr(X, part) for part in ("X", "obs", "var")):
+        raise TypeError(f"{name} is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
+        return
+    for part in ("matrix", "data"):  # what fetch_..., term_matrix and the loaders of scikit-learn return
+        if len(getattr(getattr(X, part, None), "shape", ())) == 2:
+            raise TypeError(f"{name} is a {type(X).__name__}, a matrix with more around it; give its .{part}.")
 
 
 def real_array(name: str, x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -190,7 +206,8 @@ def check_options(given: Mapping[str, object], defaults: Mapping[str, object], m
     changed = sorted(name for name, value in given.items() if value != defaults[name])
     if changed:
         raise ValueError(
-            f"{', '.join(changed)} belong(s) to method='rspca' and cannot be set with method={method!r}; "
+            f"{', '.join(map(argument, changed))} belong(s) to {argument('method', 'rspca')} and cannot be set with "
+            f"{argument('method', method)}; "
             "leave the default."
         )
 

@@ -18,6 +18,10 @@ class Groups(NamedTuple):
     labels: Array
     most: int
 
+    def allow(self, support: Array) -> bool:
+        """Return whether no group gives more of these features than it may."""
+        return len(support) == 0 or int(np.bincount(self.labels[support]).max()) <= self.most
+
 
 class Choice(NamedTuple):
     """The features that may be chosen, sorted, and their groups, if these matter."""

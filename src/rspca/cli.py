@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from rspca.commands.apply import report, transform
 from rspca.commands.data import datasets, demo
 from rspca.commands.fit import fit
 from rspca.commands.shared import printable
+from rspca.commands.streams import check_open, last_words, named_output
 from rspca.commands.study import certify, compare, path
 from rspca.memory import NotEnoughMemory
 
@@ -49,7 +50,10 @@ def main() -> None:
     """Run the command line; a mistake of the user's is one line on stderr and exit status 2."""
     warnings.showwarning = _show_warning
     try:
-        status = app(standalone_mode=False, prog_name="rspca")
+        check_open()
+        with named_output():
+            status = app(standalone_mode=False, prog_name="rspca")
+            sys.stdout.flush()
     except _USAGE as error:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "rspca"
         message = error.format_message().rstrip(".")
@@ -62,26 +66,31 @@ def main() -> None:
         if isinstance(error, MemoryError):
             _end(f"not enough memory. {error} Use fewer features, or --max-memory where the file can be streamed.", 2)
         if isinstance(error, _MISTAKES):
-            _end(_as_options(str(error)) or type(error).__name__, 2)
+            _end(str(error) or type(error).__name__, 2)
         _end(f"an error of rspca itself: {error!r}. Please report it; rspca --debug COMMAND shows where.", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _end(message: str, status: int) -> None:
-    typer.echo(f"rspca: {_one_line(message)}", err=True)
+    last_words(f"rspca: {_one_line(message)}")
+    _drop_unwritten()
     sys.exit(status)
+
+
+def _drop_unwritten() -> None:
+    """Let nothing of a stream that cannot be written be tried again when Python ends, which would change the status."""
+    for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        except (AttributeError, ValueError):  # closed
+            continue
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the source."""
-    typer.echo(f"rspca: warning: {_as_options(_one_line(str(message)))}", err=True)
-
-
-def _as_options(text: str) -> str:
-    """Return what functions say of labels=['a', 'b'] and encoding="latin-1" as it is said here."""
-    text = re.sub(r"\blabels=\[(.*?)\]", lambda names: "--labels " + re.sub(r"['\"]|(?<=,) ", "", names[1]), text)
-    text = re.sub(r"\bcenter=False\b", "--no-center", text)
-    return re.sub(r"\b(encoding|pattern|delimiter|layer)=(['\"])(.*?)\2", r"--\1 \3", text)
+    typer.echo(f"rspca: warning: {_one_line(str(message))}", err=True)
 
 
 def _one_line(text: str) -> str:

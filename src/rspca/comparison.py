@@ -10,6 +10,7 @@ import numpy as np
 
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.progress import only_compiling
 from rspca.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
 from rspca.components import Component, OnStep, Step
 from rspca.decomposition import check_memory
@@ -135,7 +136,7 @@ def compare(
         leader = next((row.component.support for row in by_variance if len(row.component.support) <= k), None)
         proof = certify_operator(
             op, k, leader, deadline=time.perf_counter() + certify_seconds, tol=1e-6, rng=np.random.default_rng(0),
-            assumptions=assumed(given, center, scale), center=center, scale=scale,
+            assumptions=assumed(given, center, scale), center=center, scale=scale, on_step=only_compiling(on_step),
         )  # fmt: skip
     return _compared(found, skipped, largest, k, proof)
 

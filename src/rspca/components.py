@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+COMPILE = "compile"
+"""Stage of the steps before (iteration 0) and after (1) the first compilation on a machine."""
+
+
 class Step(NamedTuple):
     """What a caller who asked for progress is told."""
 
@@ -26,7 +30,7 @@ class Step(NamedTuple):
 OnStep = Callable[[Step], None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Component:
     """One sparse component: which features, how strongly, how good, how it was found."""
 
@@ -50,6 +54,10 @@ class Component:
     certificate: Any = None
     """A Certificate of this component on the data that the earlier ones left, where that was asked for."""
 
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        return f"Component({len(self.support)} of {self.n_features} features, variance={self.variance:.6g})"
+
     def dense(self) -> Array:
         """Return the component as a vector with one entry per feature."""
         x = np.zeros(self.n_features)
@@ -70,7 +78,7 @@ class Loop(TypedDict, total=False):
     """Components that were found before, in the same data with the same options: the loop goes on after them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Decomposition:
     """Sparse components of one matrix, in the order in which they were found."""
 
@@ -97,6 +105,13 @@ class Decomposition:
     def loadings(self) -> Array:
         """Components as rows, (n_components, n_features)."""
         return np.vstack([c.dense() for c in self.components])
+
+    def __repr__(self) -> str:
+        """Return a summary in one line for each component."""
+        ratios = self.explained_variance / self.total_variance
+        lines = [f"  {one!r}, {ratio:.2%} of the variance" for one, ratio in zip(self.components, ratios, strict=True)]
+        left = f", {len(self.sample_components)} of samples" if self.sample_components else ""
+        return "\n".join([f"Decomposition by {self.method!r}, {len(self)} component(s){left}:", *lines])
 
     def __len__(self) -> int:
         """Return the number of components."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.ascent import Tell, improve, relax, several_ends
 from rspca.choice import Choice, Groups
 from rspca.memory import check_room
@@ -47,8 +48,8 @@ def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
     m, n = op.shape
     columns = op.restricted_bytes(k)
     vectors = 8 * (MOST_ROWS * (m + n) if sketched and m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
-    remedy = "a smaller k, or fewer samples" if columns > vectors else "fewer features"
-    check_room(columns + vectors, f"work on k={k} of {n} features with {m} samples", f"Choose {remedy}.")
+    remedy = f"a smaller {argument('k')}, or fewer samples" if columns > vectors else "fewer features"
+    check_room(columns + vectors, f"work on {argument('k', k)} of {n} features with {m} samples", f"Choose {remedy}.")
 
 
 def rspca_component(

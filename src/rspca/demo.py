@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rspca.atomic import written_atomically
 from rspca.comparison import compare
+from rspca.components import COMPILE, OnStep, Step
 from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
 from rspca.estimator import SparsePCA
 from rspca.operators import GramOperator
@@ -36,13 +37,23 @@ def examples() -> list[Example]:
     ]
 
 
+def _compiling_to(echo: Callable[[str], Any]) -> OnStep:
+    """Return what says that the search is compiled, before it is: that takes half a minute, once on a machine."""
+
+    def report(step: Step) -> None:
+        if step.stage == COMPILE and step.iteration == 0:
+            echo("(compiling the exact search, once on this machine)")
+
+    return report
+
+
 def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None:
     """Print the tables and write the figure to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     shown = examples()
     for one in shown:
         echo(f"\n{one.title}: share of the variance of one dense component, at exactly k = {one.k} features")
-        echo(str(compare(one.X, one.k, scale=one.scale, random_state=seed)))
+        echo(str(compare(one.X, one.k, scale=one.scale, random_state=seed, on_step=_compiling_to(echo))))
     for one in (shown[0], shown[-1]):
         model = SparsePCA(2, k=one.k, scale=one.scale, random_state=seed).fit(one.X)
         echo(f"\n{one.title}: two components, adjusted variance ratio {model.explained_variance_ratio_.round(3)}")

@@ -17,12 +17,14 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rspca.api import Array, decompose
-from rspca.checks import check_integer, in_one_line, real_array, spelled, without_mask
+from rspca.arguments import argument, where_known
+from rspca.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
 from rspca.components import Component, OnComponent, OnStep
+from rspca.dataframes import with_plain_columns
 from rspca.formats.named import plain
 from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, check_no_anndata, is_beyond_arrays
-from rspca.operators.standardized import rounding_of_mean
+from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
+from rspca.operators.standardized import about
 from rspca.studies import (
     Matched,
     are_snps,
@@ -31,6 +33,7 @@ from rspca.studies import (
     matched_squares,
     scores_about,
     scores_by_name,
+    weighted_as_in_fit,
 )
 from rspca.tables import Table
 
@@ -116,6 +119,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
+    term_weights_ : TermWeights
+        Vocabulary, idf and rules by which documents are weighted; only after a fit on a table of documents.
     linked_share_ : array
         Share of the SNPs of each component that repeat their neighbor; only for genotypes without `groups`.
     n_components_, n_samples_, n_features_in_, n_iter_ : int
@@ -185,9 +190,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
         """
         if unsupported:
+            weights = (
+                " Weights of samples are not supported yet; repeating a row w times equals an integer weight of w."
+                if "sample_weight" in unsupported
+                else ""
+            )
             raise TypeError(
-                f"fit() does not take {', '.join(sorted(unsupported))}: samples are weighted equally. "
-                "To weight them, give rows multiplied by the square roots of the weights, and center=False."
+                f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
+                f"and earlier.{weights}"
             )
         before = dict(self.__dict__)
         try:
@@ -210,16 +220,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
         if not all(c.converged for c in found.components):
             why = (
-                f"Stage 1 did not converge in max_iter={self.max_iter} iterations; raise max_iter or tol."
+                f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{self.max_iter} iterations"
+                f"{where_known('max_iter', '; raise max_iter or tol')}."
                 if self.method == "rspca"
-                else f"method={self.method!r} did not converge in its own number of iterations."
+                else f"{argument('method', self.method)} did not converge in its own number of iterations."
             )
             warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=3)
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)
         self.n_samples_ = found.n_samples
-        self.mean_ = found.mean.astype(dtype)
+        self.mean_ = found.mean  # float64: rounded to single precision a mean may be off by more than the spread
         self.scale_ = found.scale.astype(dtype)
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
@@ -236,8 +247,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the scores: X, centered and scaled as in fit, projected on the components.
 
         Features of a table are found by their names, in any order; those that no component uses may be absent.
+        Documents are weighted as in fit: a word that they do not have is a zero, and words that the fit did not have
+        are left out and counted in a warning.
         """
         check_is_fitted(self)
+        X = self._weighted_as_in_fit(X)
         if self._both_snps(X):
             matched = self.match(X)
             if matched.unused():
@@ -246,12 +260,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return matched_scores(X.operator, matched, *self._weights_and_means(self._used_features()))
         if isinstance(X, Table) and not self._names_agree(X):
             used = self._used_features()
-            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used))
+            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used), self._spread())
         op = as_operator(self._checked(X, reset=False))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
         self._warn_without_means()
-        return scores_about(op, *self._weights_and_means())
+        return scores_about(op, *self._weights_and_means(), self._spread())
 
     def match(self, table: Table) -> Matched:
         """Return where the SNPs of the components are in a table of genotypes, and which of them can be used."""
@@ -259,6 +273,22 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
             raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
         return match_snps(self.features_, table.features, self._used_features())
+
+    def _weighted_as_in_fit(self, X: Any) -> Any:
+        """Return X; a table of documents with the weights that words have in this model."""
+        if not isinstance(X, Table) or X.terms is None:
+            return X
+        weights = getattr(self, "term_weights_", None)
+        if weights is not None:
+            return weighted_as_in_fit(X, weights)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and set(known[self._used_features()]) <= set(X.feature_names):
+            message = (
+                "The model does not store the weights of its words, so those of these documents are used, which may "
+                "differ. Fit it again on its documents."
+            )
+            warnings.warn(message, UserWarning, stacklevel=3)
+        return X
 
     def _both_snps(self, X: Any) -> bool:
         """Tell whether this model and X both know SNPs, so that alleles decide what is counted."""
@@ -270,6 +300,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _weights_and_means(self, features: Any = slice(None)) -> tuple[Array, Array]:
         """Return what turns some columns of X into scores."""
         return self.components_[:, features] / self.scale_[features], self.mean_[features]
+
+    def _spread(self) -> Array:
+        """Return the standard deviation of the scores of each component, as far as earlier ones do not explain it."""
+        return np.sqrt(np.maximum(self.explained_variance_, 0.0))
 
     def _names_agree(self, table: Table) -> bool:
         """Tell whether a table has the features of fit, in their order, as far as their names are known."""
@@ -290,11 +324,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError("T contains NaN or infinite values; scores as transform returns them are needed.")
         if T.ndim != 2 or T.shape[1] != self.n_components_:
             raise ValueError(f"T has shape {T.shape}; scores of {self.n_components_} component(s) are needed.")
-        return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_)
+        return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_.astype(self.scale_.dtype))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of the variance of X, about the mean of fit, in the span of the components."""
         check_is_fitted(self)
+        X = self._weighted_as_in_fit(X)
         mean, scale = np.asarray(self.mean_, dtype=float), np.asarray(self.scale_, dtype=float)
         weights = np.linalg.qr(self.components_.T.astype(float))[0].T / scale
         if self._both_snps(X):
@@ -307,9 +342,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
             self._warn_without_means()
             check_finite(op.column_sums())
-            squares = op.column_sq_norms(mean)
-            squares[squares <= rounding_of_mean(op, mean)] = 0.0  # of constant columns
-            scores = op.matmat(weights.T) - weights @ self.mean_
+            op, left = about(op, mean)
+            squares = op.column_sq_norms(left)
+            scores = op.matmat(weights.T) - weights @ left
         total = float((squares / scale**2).sum())
         return float(np.sum(np.square(scores, dtype=float)) / total) if total > 0.0 else 0.0
 
@@ -365,10 +400,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 message = "The table has no names of features, so they are taken in the order of fit."
                 warnings.warn(message, UserWarning, stacklevel=4)
             return op
+        check_is_data("X", X)
         if reset:
             self._describe_features(None)
-        check_no_anndata(X)
-        X = without_mask(X)
+        X = with_plain_columns(without_mask(X))
         try:
             return validate_data(
                 self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
@@ -395,13 +430,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
-        for name in ("features_", "feature_names_in_", "linked_share_", "certificates_", "inclusion_probability_"):
+        for name in (
+            "features_", "feature_names_in_", "term_weights_", "linked_share_", "certificates_",
+            "inclusion_probability_",
+        ):  # fmt: skip
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
             if X.has_feature_names:
                 self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
             self.features_ = {name: plain(np.asarray(column)) for name, column in X.features.items()}
+            if X.terms is not None:
+                self.term_weights_ = X.terms.weights
 
     @property
     def _n_features_out(self) -> int:
@@ -419,6 +459,6 @@ def _at_most(k: Any, n_features: int) -> Any:
     each: list[Any] = np.asarray(k, dtype=object).reshape(-1).tolist() if np.ndim(k) < 2 else []
     if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
         return k
-    message = f"k={spelled(k)} is more than the {n_features} features of X; using {n_features}."
+    message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]

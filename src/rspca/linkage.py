@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.checks import check_integer, is_missing
 from rspca.choice import Groups
 from rspca.operators.protocol import OperatorMixin
@@ -51,8 +52,8 @@ def windows(width: int, features: Mapping[str, Array] | None) -> Array:
     """Return a label for each SNP: its chromosome, and which window of so many base pairs, side by side, it is in."""
     if features is None or "position" not in features or "chromosome" not in features:
         raise ValueError(
-            f"groups={width} is a window of base pairs, which needs positions: give a table of genotypes, or one label "
-            "for each feature."
+            f"{argument('groups', width)} is a window of base pairs, which needs positions: give a table of genotypes, "
+            "or one label for each feature."
         )
     _, chromosome = np.unique(features["chromosome"], return_inverse=True)
     window = features["position"] // width
@@ -83,6 +84,7 @@ def linkage_note(share: float) -> str | None:
         return None
     return (
         f"{share:.0%} of its SNPs are strongly correlated (r^2 > {STRONG}) with the next one within {NEAR:,} base "
-        "pairs, so it shows linkage as much as structure. Limit that with groups=250_000 (at most one SNP in each "
-        "window of so many base pairs), prune the SNPs, or leave out regions with read(exclude=...)."
+        f"pairs, so it shows linkage as much as structure. Limit that with {argument('groups', 250_000)} (at most one "
+        f"SNP in each window of so many base pairs), prune the SNPs, or read without some regions: "
+        f"{argument('exclude', 'long-range-ld-hg19')}."
     )

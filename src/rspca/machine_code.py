@@ -30,3 +30,15 @@ def kept_if_possible(dispatcher: Any) -> Any:
 
     cache.save_overload = save_if_possible
     return dispatcher
+
+
+def is_kept(dispatcher: Any, dtype: str = "") -> bool:
+    """Tell whether an earlier run has kept machine code of this function, for arguments with arrays of this type.
+
+    numba has no public way to ask. Where its index cannot be read in this way, nothing counts as kept.
+    """
+    try:
+        signatures = [key[0] for key in dispatcher._cache._cache_file._load_index()]
+    except Exception:  # another version of numba, or a damaged file, which numba replaces
+        return False
+    return any(dtype in str(signature) for signature in signatures)

@@ -9,6 +9,8 @@ from pathlib import Path
 UNKNOWN = 1 << 62
 LITTLE = 1 << 25
 """Bytes that are taken without asking: to ask takes longer than small work does."""
+GROWTH_FROM = 1 << 25
+"""Bytes up to which what grows is not looked at."""
 _CGROUPS = (
     ("sys/fs/cgroup{}/memory.max", "sys/fs/cgroup{}/memory.current", "sys/fs/cgroup{}/memory.stat"),
     (
@@ -36,6 +38,19 @@ def check_room(needed: float, what: str, remedy: str) -> None:
     if needed > free:
         sizes = f"{readable(needed)}, and {readable(free)} is free"
         raise NotEnoughMemory(f"Not enough memory: {what} needs {sizes}. {remedy}")
+
+
+class GrowingRoom:
+    """Memory for what grows while it is read: each time it has doubled, there must be room for as much again."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what, self.remedy, self.limit = what, remedy, GROWTH_FROM
+
+    def check(self, size: float) -> None:
+        """Raise unless what has this size now can double."""
+        if size > self.limit:
+            check_room(size, f"{self.what}, which has more than {readable(size)},", self.remedy)
+            self.limit = 2 * int(size)
 
 
 @cache

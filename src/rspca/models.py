@@ -18,12 +18,18 @@ from rspca.certificates.certificate import Certificate
 from rspca.checks import check_integer, is_missing, reason, shown, spelled
 from rspca.estimator import SparsePCA
 from rspca.formats.archives import checked_sparse, npz_arrays
+from rspca.formats.term_weights import LONGEST_TERM, TermWeights
+from rspca.memory import check_room
 
 FORMAT = 1
 _META = "model.json"
 _FEATURES = "features."
 _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_")
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
+_TEXT = "text"
+_TEXT_INTEGERS = ("min_length", "max_length", "min_documents")
+_NORM = "l2"
+"""How rows of documents are normalized; there is one way."""
 
 
 def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
@@ -37,6 +43,9 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
         arrays["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     for name, column in getattr(model, "features_", {}).items():
         arrays[f"{_FEATURES}{name}"] = column
+    weights: TermWeights | None = getattr(model, "term_weights_", None)
+    if weights is not None:  # the vocabulary is feature_names_in_
+        arrays |= {f"{_TEXT}.idf": weights.idf, f"{_TEXT}.stop_words": np.array(weights.stop_words, dtype=str)}
     meta: dict[str, Any] = {
         "format": FORMAT,
         "params": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
@@ -44,6 +53,8 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
     }
     if hasattr(model, "certificates_"):
         meta["certificates"] = [certificate.as_json() for certificate in model.certificates_]
+    if weights is not None:
+        meta[_TEXT] = {name: int(getattr(weights, name)) for name in _TEXT_INTEGERS} | {"norm": _NORM}
     if hasattr(model, "linked_share_"):
         arrays["linked_share_"] = model.linked_share_
     _write(Path(path), arrays, meta)
@@ -70,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
             meta = json.loads(archive.read(_META))
         if meta["format"] != FORMAT:
             raise OtherFormat(f"{path} has model format {shown(meta['format'])}; this version of rspca reads {FORMAT}.")
-        return _restored(meta, arrays)
+        return _restored(path, meta, arrays)
     except (FileNotFoundError, PermissionError, MemoryError, OtherFormat):
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -82,7 +93,7 @@ class OtherFormat(ValueError):
     """A model of another version of rspca."""
 
 
-def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
+def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     known = SparsePCA().get_params()
     model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
     for name in _INTEGERS:
@@ -98,6 +109,9 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
     packed = _unpacked("components", arrays)
     if packed.shape != (model.n_components_, model.n_features_in_):
         raise ValueError(f"components of shape {packed.shape} do not fit the model's description")
+    size = packed.shape[0] * packed.shape[1] * packed.dtype.itemsize
+    what = f"{path}, {packed.shape[0]} components of {packed.shape[1]} features, unpacked,"
+    check_room(size, what, "Fit fewer components.")
     model.components_ = packed.toarray()
     if not np.allclose(np.linalg.norm(model.components_.astype(np.float64), axis=1), 1.0, atol=1e-5):
         raise ValueError("components are not of unit length")
@@ -124,7 +138,27 @@ def _restored(meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
         raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
     if known:
         model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
+    if _TEXT in meta:  # models of documents that earlier versions saved do not have it
+        model.term_weights_ = _term_weights(meta[_TEXT], arrays, getattr(model, "feature_names_in_", np.array([])))
     return model
+
+
+def _term_weights(meta: dict[str, Any], arrays: dict[str, Any], vocabulary: Any) -> TermWeights:
+    """Return how a model weights documents, or raise if what is stored contradicts itself."""
+    idf, stop_words = arrays[f"{_TEXT}.idf"], arrays[f"{_TEXT}.stop_words"]
+    if idf.shape != vocabulary.shape or idf.dtype != np.float64 or not (np.isfinite(idf) & (idf >= 0.0)).all():
+        raise ValueError(f"the weights of words are not {len(vocabulary)} finite numbers of at least 0")
+    if stop_words.ndim != 1 or stop_words.dtype.kind != "U":
+        raise ValueError("the stop words are not a list of words")
+    if len(set(vocabulary)) < len(vocabulary):
+        raise ValueError("the vocabulary has a word twice")
+    if meta["norm"] != _NORM:
+        raise ValueError(f"its rows are normalized by {shown(meta['norm'])}; this version knows {_NORM}")
+    low, high, least = (check_integer(name, meta[name], 1) for name in _TEXT_INTEGERS)
+    if not low <= high <= LONGEST_TERM:
+        raise ValueError(f"words of {low} to {high} letters are none")
+    terms = tuple(str(term) for term in vocabulary)
+    return TermWeights(terms, idf, tuple(stop_words.tolist()), low, high, least)
 
 
 def _packed(name: str, matrix: Any) -> dict[str, Any]:

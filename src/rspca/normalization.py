@@ -16,7 +16,7 @@ START_NOISE = 1e4
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     """Return the loadings divided by their Euclidean norm."""
-    return oriented(unit(loadings))
+    return oriented(unit(loadings), op.dtype)
 
 
 def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
@@ -28,7 +28,7 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
     tol = REFIT_TOL[op.dtype]
     start = direction + START_NOISE * tol * everything
-    return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0])
+    return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0], op.dtype)
 
 
 NORMALIZATIONS = {"svd": svd, "naive": naive}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.progress import only_compiling
 from rspca.certificates.stages import Known
 from rspca.checks import as_generator, check_choice, check_integer, check_listener, check_real
 from rspca.choice import Choice
@@ -21,7 +22,7 @@ from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.polishing import climb, refit
 from rspca.sequence import eligible_features
 from rspca.spectral import leading_pairs
-from rspca.vectors import spread, unit
+from rspca.vectors import oriented, spread, unit
 
 Array = NDArray[Any]
 
@@ -39,6 +40,7 @@ class PathPoint(NamedTuple):
     """(upper - variance) / variance."""
     support: Array
     loadings: Array
+    """Of unit length, one for each feature of the support; the largest is positive."""
 
 
 class Path(tuple[PathPoint, ...]):
@@ -108,7 +110,7 @@ def path(
     def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
         gap = None if upper is None else (upper - value) / value
         upper = None if upper is None else unit**2 * upper
-        points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, loadings)
+        points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, oriented(loadings, op.dtype))
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
@@ -123,6 +125,7 @@ def path(
             proof = certify_operator(
                 op, k, support, deadline=now + share, tol=1e-6, rng=np.random.default_rng(0), known=known,
                 assumptions=assumed(given, center, scale), center=center, scale=scale,
+                on_step=only_compiling(on_step),
             )  # fmt: skip
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
         tell(k, value, support, loadings, upper)

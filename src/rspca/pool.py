@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.choice import Choice
-from rspca.operators.double import in_double
 from rspca.operators.protocol import Array, OperatorMixin, chunks
 from rspca.vectors import coarse, decreasing, spread_columns
 
@@ -209,7 +208,7 @@ def exact_gram(op: OperatorMixin, features: Array) -> Array:
     """
     if op.dtype == np.float64:
         return op.gram_block(features)
-    return in_double(op.restrict(features)).gram_block(np.arange(len(features)))
+    return op.restrict(features).to_float64().gram_block(np.arange(len(features)))
 
 
 def exact_variance(op: OperatorMixin, support: Array) -> float:

@@ -113,7 +113,8 @@ def all_at_once(
         loadings = NORMALIZATIONS[normalization](left, one.support, one.loadings)
         component, _ = _component(op, one._replace(loadings=loadings), unit, before)
         if normalization != "naive" and len(found) + 1 < len(ks):
-            left = DEFLATIONS["schur"](left, component.dense(), left.scores(component.support, component.loadings), [])
+            own = left.scores(component.support, component.loadings)
+            left = DEFLATIONS["schur"](left, component.dense(), own, [other.dense() for other in found])
         tell("component", len(found), component.variance / unit**2)
         found.append(component)
         before = op.passes
@@ -155,7 +156,7 @@ def _teller(on_step: OnStep | None, found: list[Component], unit: float) -> Tell
 def _component(op: OperatorMixin, one: Found, unit: float, before: float) -> tuple[Component, Array]:
     """Return a finding as it is reported, in the units of the user, and its scores in those of op."""
     kept = one.loadings != 0.0
-    support, loadings = one.support[kept], oriented(one.loadings[kept])
+    support, loadings = one.support[kept], oriented(one.loadings[kept], op.dtype)
     scores = op.scores(support, loadings)
     component = Component(
         support=support, loadings=loadings, variance=unit**2 * (float(scores @ scores) - op.offset),

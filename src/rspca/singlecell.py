@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import warnings
 from typing import Any
 
 import numpy as np
 
-from rspca.checks import check_integer
+from rspca.checks import check_integer, shown
 from rspca.estimator import SparsePCA
 from rspca.formats.h5ad import chosen_variables, held
+from rspca.formats.hdf5 import check_self_contained, check_sparse_group
 from rspca.operators.blocks import memory_size
 from rspca.operators.sources import as_operator
 
@@ -45,7 +47,7 @@ def spca(
     """Find components of exactly k genes each, and store them in an AnnData object as ``scanpy.pp.pca`` does.
 
     Sparse data stay sparse. The matrix of a backed file stays on disk if it is larger than `max_memory`; what is found
-    is set in memory, and in the file only when you write it.
+    is set in memory, and in the file only when you write it. A backed file that leads to other files is refused.
 
     Parameters
     ----------
@@ -179,18 +181,34 @@ def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> N
     """Raise unless there is a matrix to read and a place to write to."""
     needed = ("obsm", "varm", "uns", "var", "layers", "isbacked", "is_view")
     if not all(hasattr(adata, name) for name in needed):
-        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. SparsePCA takes matrices.")
+        hint = "SparsePCA takes matrices"
+        if isinstance(adata, str | os.PathLike):
+            hint = f"Read it first: adata = anndata.read_h5ad({shown(adata, 80)!r})"
+        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. {hint}.")
     if adata.isbacked and (copy or adata.is_view):
         what = "copy=True" if copy else "a view"
         raise ValueError(f"{what} of a backed file cannot be written to; use copy=False on the whole, or to_memory().")
     if key_added is not None and not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} must be a string or None.")
+    if adata.isbacked:
+        _check_file(adata)
     named = [str(name) for name in adata.layers if name is not None]  # None is X, from anndata 0.13 on
     layers = ", ".join(named) or "none"
     if layer is not None and layer not in adata.layers:
         raise ValueError(f"adata has no layer {layer!r}; its layers are {layers}.")
     if layer is None and adata.X is None:
         raise ValueError(f"adata has no X; give layer=, one of {layers}.")
+
+
+def _check_file(adata: Any) -> None:
+    """Raise if a backed file leads to other files, or lacks a part of its matrix."""
+    if not adata.file.is_open:
+        adata.file.open()
+    root = adata.file["/"]
+    check_self_contained(root, str(adata.filename))
+    stored = root.get("X")
+    if hasattr(stored, "keys"):
+        check_sparse_group(stored, str(adata.filename))
 
 
 def _float_type(dtype: Any) -> np.dtype[Any]:

@@ -14,18 +14,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.checks import check_real, in_one_line
-from rspca.components import OnStep, Step
+from rspca.arguments import argument
+from rspca.checks import check_choice, check_real, in_one_line, shown, spelled
+from rspca.components import COMPILE, OnStep, Step
 from rspca.formats.delimited import read_delimited
 from rspca.formats.documents import read_documents
-from rspca.formats.files import PathLike
+from rspca.formats.files import PathLike, with_bed_suffix
 from rspca.formats.frames import read_parquet
 from rspca.formats.h5ad import read_h5ad
 from rspca.formats.matrices import read_mtx, read_npy, read_npz
 from rspca.formats.named import Named
 from rspca.formats.plink import beside, mapped_rows, read_bim
-from rspca.formats.selection import check_distinct, chosen_people, chosen_snps, kept_snps, nothing_left, same_people
+from rspca.formats.selection import (
+    check_called,
+    check_distinct,
+    chosen_people,
+    chosen_snps,
+    is_autosomes,
+    kept_snps,
+    nothing_left,
+    same_people,
+)
 from rspca.formats.tenx import matrix_of_folder
+from rspca.formats.term_weights import DocumentTerms
+from rspca.formats.unread import ADVICE, conversion, unread_kind
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator
@@ -33,7 +45,11 @@ from rspca.operators.sources import as_operator
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+NAMES_SHOWN = 3
+"""Names of features and of samples in the printed form of a table."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)  # arrays neither print nor compare in one line
 class Table:
     """Data with names: an operator, and what is known of its columns (features) and rows (samples).
 
@@ -48,11 +64,27 @@ class Table:
     sample_names: Array
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
+    terms: DocumentTerms | None = None
+    """Of documents: all their words, and the weights in use."""
+    notes: tuple[str, ...] = ()
+    """What was left out of the file, in words."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
         return self.operator.shape
+
+    def __repr__(self) -> str:
+        """Return a summary of a few lines: sizes, the first names, properties of both sides, and what was left out."""
+        m, n = self.shape
+        lines = [f"Table of {m:,} samples x {n:,} features ({type(self.operator).__name__}, {self.operator.dtype})"]
+        sides = (("features", self.feature_names, self.features), ("samples", self.sample_names, self.samples))
+        for side, names, properties in sides:
+            more = ", ..." if len(names) > NAMES_SHOWN else ""
+            known = f"; properties: {', '.join(shown(name) for name in properties)}" if properties else ""
+            lines.append(f"  {side}: {', '.join(shown(name) for name in names[:NAMES_SHOWN])}{more}{known}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
 
     @property
     def has_feature_names(self) -> bool:
@@ -80,7 +112,7 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
         ``.txt``, or a folder of them
             Documents, one on each line or one in each file, as tf-idf of their words
             (:func:`~rspca.formats.documents.read_documents`).
-        ``.bed``
+        ``.bed``, or the name of one without its suffix
             PLINK 1 genotypes with ``.bim`` and ``.fam`` beside them; several, one per chromosome, of the same people,
             are put side by side (:func:`read_bed`).
 
@@ -103,13 +135,14 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     >>> table.shape, table.feature_names.tolist(), table.samples["species"].tolist()
     ((3, 2), ['length', 'width'], ['setosa', 'versicolor', 'virginica'])
     """
-    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
-    if not paths:
-        raise ValueError("path is an empty list; name at least one file.")
+    paths = [with_bed_suffix(one) for one in _paths(path)]
     kinds = {_kind(one) for one in paths}
     absent = next((one for one in paths if not one.exists()), None)
-    if absent is not None and (kinds <= set(READERS) or not absent.suffix):
+    if absent is not None and (kinds <= {*READERS, *ADVICE} or not absent.suffix):
         raise FileNotFoundError(f"{absent} does not exist.")
+    unread = next((one for one in paths if unread_kind(one)), None)
+    if unread is not None:
+        raise ValueError(conversion(unread))
     if len(kinds) > 1 or not kinds <= set(READERS):
         known = ", ".join(sorted(set(READERS) - {FOLDER}))
         names = ", ".join(map(str, paths))
@@ -119,12 +152,38 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     allowed = [name for name, one in inspect.signature(reader).parameters.items() if one.kind is one.KEYWORD_ONLY]
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise TypeError(f"{', '.join(unknown)} is no option for {kind}; its options are {', '.join(allowed)}.")
+        raise TypeError(
+            f"{', '.join(map(argument, unknown))} is no option for {kind}; its options are "
+            f"{', '.join(map(argument, allowed))}."
+        )
     return reader(paths, **options)
 
 
+def holds_documents(path: Path) -> bool:
+    """Tell whether a path is read as documents: a text file, or a folder that is not Cell Ranger's."""
+    return _kind(path) in (".txt", FOLDER)
+
+
+def _paths(path: Any) -> list[Path]:
+    """Return one path, or several, as a list."""
+    if isinstance(path, str | os.PathLike):
+        return [Path(path)]
+    if not isinstance(path, Iterable) or hasattr(path, "shape") or hasattr(path, "columns"):
+        raise TypeError(f"path is a {type(path).__name__}; read takes the name of a file. Data need no reading.")
+    paths = list(path)
+    if not paths:
+        raise ValueError("path is an empty list; name at least one file.")
+    wrong = next((one for one in paths if not isinstance(one, str | os.PathLike)), None)
+    if wrong is not None:
+        raise TypeError(f"path has an entry {spelled(wrong)}, which is not the name of a file.")
+    return [Path(one) for one in paths]
+
+
 def _kind(path: Path) -> str:
-    """Return what a path is read as: its suffix, without that of gzip, or a folder."""
+    """Return what a path is read as: its suffix, without that of compression, or a folder."""
+    unread = unread_kind(path)
+    if unread is not None:
+        return unread
     if path.is_dir():
         return ".mtx" if matrix_of_folder(path) else FOLDER
     return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
@@ -136,6 +195,7 @@ def read_bed(
     chromosomes: str | Iterable[str | int] = "autosomes",
     min_frequency: float = 0.0,
     max_missing: float = 1.0,
+    uncalled: str = "error",
     samples: PathLike | Iterable[Any] | None = None,
     snps: PathLike | Iterable[str] | None = None,
     exclude: PathLike | None = None,
@@ -153,11 +213,17 @@ def read_bed(
     paths : sequence of paths
         .bed files, of the same people.
     chromosomes : "autosomes", "all", or names
-        Which chromosomes to use, as the .bim names them, with or without "chr".
+        Which chromosomes to use, as the .bim names them, with or without "chr", or ranges such as "1-5". "autosomes"
+        leaves out what is named X, Y, XY, Z, W, MT or unplaced (0), and numbers 23 to 26 where they are human codes: no
+        chromosome has a larger number, none is named X, Y, XY or MT, and 26 is as short as mitochondria are. Then "X"
+        is 23, and all but 1 to 22 is left out. A warning counts what is left out.
     min_frequency : float
         Least frequency of the rarer allele.
     max_missing : float
-        Largest share of missing calls of a SNP. SNPs without a single call are an error unless this is below 1.
+        Largest share of missing calls of a SNP.
+    uncalled : {"error", "keep"}
+        What to do with SNPs without a single call that `max_missing` does not leave out. Keep them to score people with
+        a model that may not use them.
     samples : path or names
         People to keep: IIDs, or pairs (FID, IID); or a file with FID and IID, or IID alone, on each line.
     snps : path or names
@@ -173,20 +239,23 @@ def read_bed(
     client : dask.distributed.Client
         Let its workers open the files, each its own range of SNPs; they must see them under the same path.
     on_step : callable
-        Told with a Step of stage "compile" when kernels are compiled, the first time on a machine.
+        Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
     """
     if len(paths) > 1 and (bim or fam):
         raise ValueError("bim and fam belong to a single .bed; several files are looked for beside theirs.")
     if not 0.0 <= check_real("min_frequency", min_frequency, 0.0) <= 0.5:
-        raise ValueError(f"min_frequency={min_frequency} must lie between 0 and 0.5: it is that of the rarer allele.")
+        raise ValueError(
+            f"{argument('min_frequency', min_frequency)} must lie between 0 and 0.5: it is that of the rarer allele."
+        )
     if check_real("max_missing", max_missing, 0.0) > 1.0:
-        raise ValueError(f"max_missing={max_missing} must lie between 0 and 1.")
+        raise ValueError(f"{argument('max_missing', max_missing)} must lie between 0 and 1.")
+    check_choice("uncalled", uncalled, ("error", "keep"))
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
     people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
     tables = [read_bim(bim or beside(path, "bim"), encoding) for path in paths]
     files = [mapped_rows(path, len(people["iid"]), len(one["snp"])) for path, one in zip(paths, tables, strict=True)]
-    rows = chosen_snps(tables, chromosomes, snps, exclude)
+    rows, left_out = chosen_snps(tables, chromosomes, snps, exclude)
     if not any(len(one) for one in rows):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
@@ -195,13 +264,17 @@ def read_bed(
     chosen = chosen_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
-    kept = kept_snps(described["snp"], frequency, missing, min_frequency, max_missing)
+    check_called(where, described["snp"], missing, keep=uncalled == "keep" or max_missing < 1.0)
+    kept = kept_snps(where, frequency, missing, min_frequency, max_missing)
     if len(kept) < op.shape[1]:
         op = op.select(kept)
     features = {name: column[kept] for name, column in described.items()}
     features |= {"frequency": frequency[kept], "missing": missing[kept]}
     people = people if chosen is None else {name: column[chosen] for name, column in people.items()}
-    return Table(op, features["snp"], people["iid"], features, people)
+    if left_out and is_autosomes(chromosomes):
+        warnings.warn(left_out, UserWarning, stacklevel=3)
+    notes = (left_out,) if left_out else ()
+    return Table(op, features["snp"], people["iid"], features, people, notes=notes)
 
 
 def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
@@ -225,7 +298,7 @@ def _matrix_reader(reader: Callable[..., Named]) -> Callable[..., Table]:
         key = "sample"
         while key in found.samples:
             key += "_name"
-        return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples})
+        return Table(op, columns, rows, dict(found.features), {key: rows, **found.samples}, found.terms, found.notes)
 
     return read_one
 
@@ -269,8 +342,9 @@ def _compile(dtype: Any, on_step: OnStep | None) -> None:
 
     if kernels.ready(dtype):
         return
+    on_step = None if kernels.are_kept(dtype) else on_step
     if on_step is not None:
-        on_step(Step("compile", 0, 0, 0.0, None, 0.0))
+        on_step(Step(COMPILE, 0, 0, 0.0, None, 0.0))
     seconds = kernels.compile_all(dtype)
     if on_step is not None:
-        on_step(Step("compile", 0, 1, 0.0, None, seconds))
+        on_step(Step(COMPILE, 0, 1, 0.0, None, seconds))

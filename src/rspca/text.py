@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import fnmatch
-import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib import resources
-from pathlib import Path
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import normalize
 
+from rspca.arguments import argument, where_known
 from rspca.checks import check_choice, check_integer, rectangular
-from rspca.formats.files import lines, read_bytes
+from rspca.formats.document_files import read_texts
+from rspca.formats.stop_words import resolve_stop_words
+from rspca.formats.term_weights import (
+    LONGEST_TERM,
+    DocumentTerms,
+    TermWeights,
+    compact,
+    inverse_frequencies,
+    unit_rows,
+    weigh,
+)
 
-__all__ = ["Terms", "term_counts", "term_matrix", "tf_idf"]
+__all__ = ["TermWeights", "Terms", "term_counts", "term_matrix", "tf_idf"]
 
 EMPTY = ("error", "drop")
-LONGEST_TERM = 10**6
-"""Letters; regular expressions cannot count much further."""
+DEFAULTS: dict[str, Any] = {
+    "stop_words": "default", "min_length": 3, "max_length": 30, "min_documents": 1, "idf": True,
+}  # fmt: skip
+"""Options that decide the vocabulary and its weights; with `term_weights` they are settled."""
 
 
 class Terms(NamedTuple):
@@ -32,6 +39,10 @@ class Terms(NamedTuple):
     matrix: Any  # scipy CSR array
     vocabulary: tuple[str, ...]  # the columns, in alphabetical order
     documents: tuple[str, ...]  # the rows
+
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        return f"Terms({len(self.documents):,} documents x {len(self.vocabulary):,} terms)"
 
 
 def term_matrix(
@@ -42,9 +53,10 @@ def term_matrix(
     max_length: int = 30,
     min_documents: int = 1,
     idf: bool = True,
-    empty: str = "error",
+    empty: str = "auto",
     encoding: str = "utf-8",
     pattern: str = "*",
+    term_weights: TermWeights | None = None,
 ) -> Terms:
     """Return documents as weights of their terms, rows of unit length: the text data of the paper.
 
@@ -65,13 +77,17 @@ def term_matrix(
         Documents that a term must occur in.
     idf : bool
         Whether to multiply by log2(m / df). A term that every document has then weighs nothing.
-    empty : {"error", "drop"}
-        What to do with a document in which no term is left. One that has only terms which all documents have, and so
-        weighs nothing, is an error in any case.
+    empty : {"auto", "error", "drop"}
+        What to do with a document in which no term is left; "auto" is an error. One that has only terms which all
+        documents have, and so weighs nothing, is an error in any case. With `term_weights`, what to do with a document
+        without a word that weighs anything; "auto" makes its row zero, with a warning.
     encoding : str
         Encoding of files.
     pattern : str
         Which files of a folder are documents, such as ``"*.txt"``; a gzipped file matches without ``.gz``.
+    term_weights : TermWeights
+        Weights of a fit (``term_weights_`` of a model) instead of those of these documents: the columns are the terms
+        of the fit, words that it does not know are left out, with a warning that counts them.
 
     Returns
     -------
@@ -88,11 +104,60 @@ def term_matrix(
     >>> terms.matrix.toarray().round(2).tolist()
     [[0.0, 0.0, 0.0, 0.94, 0.35], [0.0, 0.94, 0.0, 0.0, 0.35], [0.71, 0.0, 0.71, 0.0, 0.0]]
     """
-    counts = term_counts(
+    found = weighted_documents(
         documents, stop_words=stop_words, min_length=min_length, max_length=max_length, min_documents=min_documents,
-        empty=empty, encoding=encoding, pattern=pattern,
+        idf=idf, empty=empty, encoding=encoding, pattern=pattern, term_weights=term_weights,
     )  # fmt: skip
-    return counts._replace(matrix=tf_idf(counts.matrix, idf=idf, documents=counts.documents))
+    for note in found.known.notes():
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return found.terms
+
+
+class Weighted(NamedTuple):
+    """Documents as weights, and what they came from."""
+
+    terms: Terms
+    counts: Any  # CSR: how often each document has each term
+    known: DocumentTerms
+
+
+def weighted_documents(
+    documents: Any,
+    *,
+    stop_words: Any = DEFAULTS["stop_words"],
+    min_length: int = DEFAULTS["min_length"],
+    max_length: int = DEFAULTS["max_length"],
+    min_documents: int = DEFAULTS["min_documents"],
+    idf: bool = DEFAULTS["idf"],
+    empty: str = "auto",
+    encoding: str = "utf-8",
+    pattern: str = "*",
+    term_weights: TermWeights | None = None,
+) -> Weighted:
+    """Return documents as :func:`term_matrix` does, with the counts and weights behind them, and no warning."""
+    given = {
+        "stop_words": stop_words, "min_length": min_length, "max_length": max_length, "min_documents": min_documents,
+        "idf": idf,
+    }  # fmt: skip
+    if not (isinstance(empty, str) and empty == "auto"):
+        check_choice("empty", empty, EMPTY)
+    if term_weights is not None:
+        if not isinstance(term_weights, TermWeights):
+            raise TypeError(f"{argument('term_weights', term_weights)} must be term_weights_ of a model of documents.")
+        _check_settled(given)
+        return _weighted_as(term_weights, _counted(documents, term_weights.rules(), encoding, pattern), empty)
+    rules = _checked_rules(stop_words, min_length, max_length)
+    check_integer("min_documents", min_documents, 1)
+    check_choice("idf", idf, (True, False))
+    words = _counted(documents, rules, encoding, pattern)
+    counts, kept = _frequent(words, rules, min_documents, empty)
+    matrix = tf_idf(counts.matrix, idf=idf, documents=counts.documents)
+    weights = TermWeights(
+        counts.vocabulary, inverse_frequencies(counts.matrix, idf), tuple(rules["stop_words"]), min_length, max_length,
+        min_documents,
+    )  # fmt: skip
+    known = DocumentTerms(weights, compact(words.matrix[kept]), words.vocabulary)
+    return Weighted(counts._replace(matrix=matrix), counts.matrix, known)
 
 
 def term_counts(
@@ -115,42 +180,99 @@ def term_counts(
     >>> counts.vocabulary, counts.matrix.toarray().tolist()
     (('flow', 'heat', 'wing'), [[1, 0, 1], [1, 1, 0]])
     """
+    rules = _checked_rules(stop_words, min_length, max_length)
+    check_integer("min_documents", min_documents, 1)
+    check_choice("empty", empty, EMPTY)
+    return _frequent(_counted(documents, rules, encoding, pattern), rules, min_documents, empty)[0]
+
+
+def _checked_rules(stop_words: Any, min_length: int, max_length: int) -> dict[str, Any]:
+    """Return which words are counted, with the stop words as a list."""
     check_integer("min_length", min_length, 1)
     check_integer("max_length", max_length, min_length, why=" (min_length)")
     if max_length > LONGEST_TERM:
         raise ValueError(f"max_length={max_length} must be at most {LONGEST_TERM} letters; lower it.")
-    check_integer("min_documents", min_documents, 1)
-    check_choice("empty", empty, EMPTY)
+    words = resolve_stop_words(stop_words, _term(min_length, max_length))
+    return {"stop_words": words, "min_length": min_length, "max_length": max_length}
+
+
+def _term(min_length: int, max_length: int) -> str:
+    """Return the pattern of a term."""
     # Letters and digits are what \w matches but the underscore; the look-arounds make the run a maximal one.
-    term = rf"(?<![^\W_])[^\W\d_]{{{min_length},{max_length}}}(?![^\W_])"
-    left_out = _stop_words(stop_words, term)
-    names, texts = _read(documents, encoding, pattern)
-    vectorizer = CountVectorizer(token_pattern=term, stop_words=left_out or None)
-    nothing = (
-        f"no term is left of {len(texts)} document(s): none has {min_length} to {max_length} letters, occurs in "
-        f"{min_documents} document(s) or more and is no stop word. Lower min_length or min_documents, or change "
-        "stop_words."
-    )
+    return rf"(?<![^\W_])[^\W\d_]{{{min_length},{max_length}}}(?![^\W_])"
+
+
+def _counted(documents: Any, rules: dict[str, Any], encoding: str, pattern: str) -> Terms:
+    """Return how often each document has each word that the rules count; there may be none."""
+    names, texts = read_texts(documents, encoding, pattern)
+    term = _term(rules["min_length"], rules["max_length"])
+    vectorizer = CountVectorizer(token_pattern=term, stop_words=list(rules["stop_words"]) or None)
     try:
         counts = scipy.sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
-        if "empty vocabulary" in str(error):
-            raise ValueError(nothing) from error
-        raise
-    vocabulary = vectorizer.get_feature_names_out()
-    frequent = np.bincount(counts.indices, minlength=counts.shape[1]) >= min_documents
+        if "empty vocabulary" not in str(error):
+            raise
+        return Terms(scipy.sparse.csr_array((len(texts), 0), dtype=np.int64), (), tuple(names))
+    return Terms(counts, tuple(str(word) for word in vectorizer.get_feature_names_out()), tuple(names))
+
+
+def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: str) -> tuple[Terms, Any]:
+    """Return counts of the words that enough documents have, and the documents that have one of them."""
+    frequent = np.bincount(words.matrix.indices, minlength=words.matrix.shape[1]) >= min_documents
     if not frequent.any():
-        raise ValueError(nothing)
-    counts, vocabulary = counts[:, frequent], vocabulary[frequent]
-    filled = np.diff(counts.indptr) > 0
-    if not filled.all() and empty == "error":
-        which = [name for name, full in zip(names, filled, strict=True) if not full]
         raise ValueError(
-            f"{len(which)} of {len(names)} documents have no term left: {_some(which)}. Leave them out with "
-            'empty="drop", or change stop_words, min_length or min_documents.'
+            f"no term is left of {len(words.documents)} document(s): none has {rules['min_length']} to "
+            f"{rules['max_length']} letters, occurs in {min_documents} document(s) or more and is no stop word. Lower "
+            f"{where_known('min_length', 'min_length or ')}{argument('min_documents')}, or change "
+            f"{argument('stop_words')}."
         )
-    kept = tuple(name for name, full in zip(names, filled, strict=True) if full)
-    return Terms(counts[filled], tuple(str(term) for term in vocabulary), kept)
+    counts = words.matrix[:, frequent]
+    filled = np.diff(counts.indptr) > 0
+    if not filled.all() and empty != "drop":
+        which = [name for name, full in zip(words.documents, filled, strict=True) if not full]
+        raise ValueError(
+            f"{len(which)} of {len(filled)} documents have no term left: {_some(which)}. Leave them out with "
+            f"{argument('empty', 'drop')}, or change {argument('stop_words')}"
+            f"{where_known('min_length', ', min_length')} or {argument('min_documents')}."
+        )
+    vocabulary = tuple(word for word, often in zip(words.vocabulary, frequent, strict=True) if often)
+    names = tuple(name for name, full in zip(words.documents, filled, strict=True) if full)
+    return Terms(counts[filled], vocabulary, names), filled
+
+
+def _check_settled(given: dict[str, Any]) -> None:
+    """Raise if an option was given that the weights of a fit settle."""
+    changed = [name for name, value in given.items() if not _is_default(value, DEFAULTS[name])]
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} cannot be given with the weights of a model, which has its own from its fit; leave "
+            "them out, or fit again."
+        )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
+    """Return documents with the weights of a fit."""
+    matrix, counts, coverage = weigh(weights, words.matrix, words.vocabulary, words.documents)
+    if coverage.without and empty == "error":
+        raise ValueError(
+            f"{len(coverage.without)} of {len(words.documents)} documents have no word that weighs anything in the "
+            f"model: {_some(list(coverage.without))}. Leave them out with {argument('empty', 'drop')}."
+        )
+    if coverage.without and empty == "drop":
+        kept = np.flatnonzero(np.diff(matrix.indptr) > 0)
+        if not len(kept):
+            raise ValueError(
+                f"none of the {len(words.documents)} documents has a word that weighs anything in the model; give "
+                "documents in its language and on its subjects."
+            )
+        names = tuple(words.documents[i] for i in kept)
+        return _weighted_as(weights, Terms(words.matrix[kept], words.vocabulary, names), empty)
+    known = DocumentTerms(weights, compact(words.matrix), words.vocabulary, coverage)
+    return Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, known)
 
 
 def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = None) -> Any:
@@ -183,112 +305,16 @@ def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = N
     X.eliminate_zeros()
     if not (np.isfinite(X.data).all() and (X.data > 0).all()):
         raise ValueError("counts has negative, infinite or NaN entries; give how often each document has each term.")
-    if idf:
-        df = np.bincount(X.indices, minlength=X.shape[1])
-        X.data *= np.log2(X.shape[0] / np.maximum(df, 1))[X.indices]
-        X.eliminate_zeros()
-    weightless = np.flatnonzero(np.diff(X.indptr) == 0)
+    rows = unit_rows(X, inverse_frequencies(X, idf))
+    weightless = np.flatnonzero(np.diff(rows.indptr) == 0)
     if len(weightless):
         names = [str(i) if documents is None else documents[i] for i in weightless.tolist()]
         raise ValueError(
             f"row(s) {_some(names)} of counts have no term, or only terms that every document "
-            "has, whose weight is log2(1) = 0; leave them out, or use idf=False."
+            f"has, whose weight is log2(1) = 0; leave them out{where_known('idf', ', or use idf=False')}."
+            + where_known("term_weights", " For scores of a model, give its weights: term_weights=model.term_weights_.")
         )
-    return scipy.sparse.csr_array(normalize(X, norm="l2", copy=False))
-
-
-def _stop_words(stop_words: Any, pattern: str) -> list[str]:
-    """Return the words to leave out that could be terms at all."""
-    if stop_words is None:
-        words: Iterable[str] = ()
-    elif isinstance(stop_words, str) and stop_words == "default":
-        words = _default_stop_words()
-    elif isinstance(stop_words, str | os.PathLike):
-        if not Path(stop_words).is_file():
-            raise ValueError(f"stop_words={str(stop_words)!r} is not a file; give 'default', a file, words, or None.")
-        words = _words_of(lines(stop_words))
-    else:
-        words = list(_checked_words(stop_words))
-    return sorted({word.lower() for word in words if re.fullmatch(pattern, word.lower())})
-
-
-def _checked_words(words: Any) -> Iterator[str]:
-    if not isinstance(words, Iterable):
-        raise TypeError(f"stop_words={words!r} must be 'default', a path, words, or None.")
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"stop_words has {word!r}, which is not a string.")
-        yield word
-
-
-@cache
-def _default_stop_words() -> tuple[str, ...]:
-    return tuple(_words_of(resources.files("rspca").joinpath("stop_words.txt").read_text("utf-8").splitlines()))
-
-
-def _words_of(text: Iterable[str]) -> Iterator[str]:
-    """Yield the words of a stop list: separated by white space, a number sign begins a comment."""
-    for line in text:
-        yield from line.partition("#")[0].split()
-
-
-def _read(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[str]]:
-    """Return names and texts of a list, a folder, or a file of lines."""
-    if isinstance(documents, str | os.PathLike):
-        path = Path(documents)
-        if not _exists(path):
-            raise ValueError(
-                f"documents={str(documents)[:60]!r} is neither a file nor a folder; put a single text into a list."
-            )
-        found = list(_folder(path, encoding, pattern) if path.is_dir() else _lines(path, encoding))
-    elif isinstance(documents, Iterable) and not isinstance(documents, bytes):
-        found = [(str(position), text) for position, text in enumerate(documents)]
-    else:
-        raise TypeError(f"documents is a {type(documents).__name__}; give a list of strings, a folder, or a file.")
-    for name, text in found:
-        if not isinstance(text, str):
-            raise TypeError(f"document {name} is a {type(text).__name__}, not a string.")
-    if not found:
-        which = "" if pattern == "*" else f" named {pattern}; pattern='*' reads all files of a folder"
-        raise ValueError(f"documents={str(documents)[:200]} has no documents{which}.")
-    return [name for name, _ in found], [text for _, text in found]
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a text can be too long for a name, or hold what no name may
-        return False
-
-
-def _folder(folder: Path, encoding: str, pattern: str) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        matches = fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(path.name.removesuffix(".gz"), pattern)
-        if matches and path.is_file() and not any(part.startswith(".") for part in name.parts):
-            yield name.as_posix(), _text(path, encoding)
-
-
-def _lines(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines(path, encoding), 1):
-        if "\0" in line:
-            raise ValueError(f"{path}, line {number} is not text: it has zero bytes.")
-        if line.strip():
-            yield f"line {number}", line
-
-
-def _text(path: Path, encoding: str) -> str:
-    content = read_bytes(path)
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not {encoding} text (byte {error.start}); give its encoding, for example encoding='latin-1', "
-            "or keep files that are no text out of the folder."
-        ) from error
-    if "\0" in text:
-        raise ValueError(f"{path} is not text: it has zero bytes; keep it out of the folder.")
-    return text
+    return rows
 
 
 def _some(names: list[str]) -> str:

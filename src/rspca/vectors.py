@@ -12,6 +12,8 @@ Array = NDArray[Any]
 
 TIED = 1e-10
 """Relative difference up to which magnitudes count as equal."""
+TIED_LOADINGS = {np.dtype(np.float64): TIED, np.dtype(np.float32): 8.0 * float(np.finfo(np.float32).eps)}
+"""The same for loadings computed from data of this precision."""
 SHORT, LONG = 1e-100, 1e100
 """Between these, lengths and their squares are far inside float range."""
 NEARLY_TIED = 1e-3
@@ -126,10 +128,21 @@ def unit(x: Array) -> Array:
     return np.asarray(x / length)
 
 
-def oriented(x: Array) -> Array:
-    """Return x or -x, so that the entry of largest magnitude (the first of them) is positive."""
-    # Entries equal up to rounding count as tied: otherwise the sign of the whole vector would hang on the last bit.
-    return -x if x[first_largest(np.abs(x))] < 0 else x
+def oriented(x: Array, dtype: Any = np.float64) -> Array:
+    """Return x or -x, so that the entry of largest magnitude (the first of them) is positive.
+
+    Entries equal up to the rounding of `dtype` count as tied: otherwise the sign of the whole vector would depend on
+    the last bit. They get the same magnitude, at the same length of x, so that the rule also holds for exact
+    comparisons, and after a conversion to `dtype`.
+    """
+    size = np.abs(x)
+    largest = size.max(initial=0.0)
+    tied = size >= largest * (1.0 - TIED_LOADINGS[np.dtype(dtype)])
+    x = -x if x[int(np.argmax(tied))] < 0 else x
+    if (size[tied] == largest).all():
+        return x
+    leveled = np.where(tied, np.copysign(largest, x), x)
+    return np.asarray(leveled * (np.linalg.norm(x) / np.linalg.norm(leveled)))
 
 
 def soft(c: Array, level: float) -> Array:

@@ -13,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.atomic import written_atomically
-from rspca.checks import reason, shown
+from rspca.checks import check_real, reason, shown
 
 Array = NDArray[Any]
 
 FORMAT = "rspca certificate 1"
+STOPPED_BY = ("proof", "exhausted", "time", "interrupt")
+ENGINES = ("numba", "numpy")
+REACHED_TOL = 1e-9
+"""Relative difference at which two computations of one variance agree."""
+MOST_CHARACTERS, MOST_BOUNDS = 300, 10_000
+"""Length of a text, and number of bounds or assumptions, beyond which a file is not one of ours."""
 
 
 class Bound(NamedTuple):
@@ -63,7 +69,7 @@ class Certificate:
     nodes: int
     """Nodes of the exact search."""
     engine: str
-    """"numba" or "numpy": what ran the exact search."""
+    """What ran the exact search: "numpy", or "numba" once it was long enough to be compiled."""
     seconds: float
     n_features: int
     center: bool = True
@@ -73,7 +79,16 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(upper - lower) / lower."""
-        return (self.upper - self.lower) / self.lower
+        return (self.upper - self.lower) / self.lower if self.lower > 0.0 else math.inf
+
+    def of(self, support: Array, loadings: Array, lower: float) -> Certificate:
+        """Return the same bound for another vector, of this variance: status and gap are then those of that vector."""
+        status = status_of(lower, self.upper, self.tol)
+        ended = "exhausted" if self.stopped_by == "proof" else self.stopped_by
+        return replace(
+            self, support=support, loadings=loadings, lower=lower, upper=max(self.upper, lower), status=status,
+            stopped_by="proof" if status == "optimal" else ended,
+        )  # fmt: skip
 
     def in_units(self, factor: float) -> Certificate:
         """Return the certificate with all variances multiplied by a factor."""
@@ -93,16 +108,21 @@ class Certificate:
             said = f"within {100 * self.gap:.3g} % of the optimum (bound by {best.name}, stopped by {self.stopped_by})"
         return f"{self.k} features, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
 
-    def verify(self, X: Any, *, after: Any = None, deflation: str = "schur", seconds: float = 60.0) -> bool:
-        """Return whether the data still bear this certificate out: the variance is reached, and the bound holds again.
+    def verify(
+        self, X: Any, *, after: Any = None, deflation: str = "schur", seconds: float = 60.0, tol: float = 1e-6
+    ) -> bool:
+        """Return whether the data confirm what the certificate says: variance, bound and status.
 
-        The variance of the loadings is computed anew, and the bounds are derived anew, within the time given; the
-        certificate is confirmed when a bound no larger than its own, up to its tolerance, is proven. One that is given
-        earlier components needs them, `after`, and how they were removed, as :func:`certify` does.
+        Nothing is taken from the certificate but what it claims. The variance of its loadings is computed again from
+        the data, and bounds are proven again within the time given. It is confirmed if its `lower` is that variance,
+        if a bound no larger than its `upper`, up to the relative tolerance `tol` of the caller, is proven, and if
+        "optimal" stands only where upper and lower agree to `tol`. A certificate that depends on earlier components
+        needs them, `after`, and how they were removed, as :func:`certify` does.
         """
         from rspca.certificates.certify import certify, given_earlier, variance_given
         from rspca.operators.sources import as_operator
 
+        check_real("tol", tol, 0.0, strict=True)
         n_features = as_operator(X).shape[1]
         if n_features != self.n_features:
             raise ValueError(f"X has {n_features} features; the certificate is of data with {self.n_features}.")
@@ -113,9 +133,12 @@ class Certificate:
         loadings = np.zeros(self.n_features)
         loadings[self.support] = self.loadings
         taken: dict[str, Any] = {"after": after, "deflation": deflation, "center": self.center, "scale": self.scale}
-        reached = abs(variance_given(X, loadings, **taken) - self.lower) <= 1e-6 * self.lower
-        again = certify(X, self.k, loadings=loadings, seconds=seconds, tol=max(self.tol, self.gap), **taken)
-        return bool(reached and again.upper <= self.upper * (1.0 + 1e-9 + self.tol))
+        reached = variance_given(X, loadings, **taken)
+        honest = (1.0 - tol) * reached <= self.lower <= (1.0 + REACHED_TOL) * reached
+        if not honest or self.status != status_of(reached, self.upper, tol):
+            return False
+        again = certify(X, self.k, loadings=loadings, seconds=seconds, tol=max(tol, self.gap), **taken)
+        return bool(again.upper <= self.upper * (1.0 + REACHED_TOL + tol))
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as JSON knows it."""
@@ -151,6 +174,11 @@ class Certificate:
             raise ValueError(f"{path} is not a certificate that rspca wrote, or damaged: {reason(error)}.") from error
 
 
+def status_of(lower: float, upper: float, tol: float) -> str:
+    """Return "optimal" if upper and lower agree to a relative tolerance, otherwise "gap"."""
+    return "optimal" if upper <= (1.0 + tol) * lower else "gap"
+
+
 def _value(name: str, kind: str, value: Any) -> Any:
     """Return an entry of a stored certificate as its field has it, or raise if it is of another kind."""
     convert = _CONVERSIONS[name if name in _CONVERSIONS else kind]
@@ -173,9 +201,18 @@ def _finite(value: Any) -> float:
 
 
 def _word(value: Any) -> str:
+    """Return a short printable text: names are shown on terminals and pages."""
     if not isinstance(value, str):
         raise TypeError
+    if not value.isprintable() or len(value) > MOST_CHARACTERS:
+        raise ValueError
     return value
+
+
+def _at_least_zero(value: Any) -> float:
+    if _finite(value) < 0.0:
+        raise ValueError
+    return float(value)
 
 
 def _truth(value: Any) -> bool:
@@ -190,14 +227,16 @@ def _scale(value: Any) -> bool | str:
 
 def _bounds(value: Any) -> tuple[Bound, ...]:
     """Return the bounds that were tried; one that proved nothing is infinite."""
+    if len(value) > MOST_BOUNDS:
+        raise ValueError
     return tuple(
-        Bound(_word(name), math.inf if bound == math.inf else _finite(bound), _finite(seconds))
+        Bound(_word(name), math.inf if bound == math.inf else _at_least_zero(bound), _at_least_zero(seconds))
         for name, bound, seconds in value
     )
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "int": _whole, "float": _finite, "str": _word, "bool": _truth, "scale": _scale, "bounds": _bounds,
+    "int": _whole, "float": _at_least_zero, "str": _word, "bool": _truth, "scale": _scale, "bounds": _bounds,
     "support": lambda value: np.array([_whole(one) for one in value], dtype=np.intp),
     "loadings": lambda value: np.array([_finite(one) for one in value], dtype=np.float64),
     "assumptions": lambda value: tuple(_word(one) for one in value),
@@ -210,7 +249,19 @@ def _check_consistent(read: Certificate) -> None:
     S, v = read.support, read.loadings
     features = 1 <= len(S) <= read.k <= read.n_features and (np.diff(S) > 0).all() and S[-1] < read.n_features
     unit = len(v) == len(S) and abs(float(np.linalg.norm(v)) - 1.0) <= 1e-6
-    if not (features and unit and 0.0 < read.lower <= read.upper and read.bounds and math.isfinite(read.gap)):
+    ordered = 0.0 < read.lower <= read.upper and read.bounds and math.isfinite(read.gap) and read.tol > 0.0
+    counts = read.survivors <= read.n_features and len(read.assumptions) <= MOST_BOUNDS
+    if not (features and unit and ordered and counts):
         raise ValueError("its numbers contradict each other")
+    if min(bound.value for bound in read.bounds) > read.upper * (1.0 + REACHED_TOL):
+        raise ValueError(f"its upper bound {read.upper:.6g} is below every bound that it lists")
     if read.status not in ("optimal", "gap"):
         raise ValueError(f"its status {shown(read.status)!r} is unknown")
+    if read.status != status_of(read.lower, read.upper, read.tol):
+        raise ValueError(f"its status is {read.status!r}, but its gap is {read.gap:.3g} and its tolerance {read.tol:g}")
+    if read.stopped_by not in STOPPED_BY or (read.stopped_by == "proof") != (read.status == "optimal"):
+        raise ValueError(
+            f"it ended by {shown(read.stopped_by)!r} with status {read.status!r}, which do not go together"
+        )
+    if read.engine not in ENGINES:
+        raise ValueError(f"its engine {shown(read.engine)!r} is unknown")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.arguments import argument
 from rspca.certificates import stages
 from rspca.certificates.bounds import EPS, top_sum
-from rspca.certificates.certificate import Certificate
-from rspca.certificates.compiled import ENGINE
+from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
@@ -24,12 +24,14 @@ from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.sequence import Finder, Found, Teller, deflated, eligible_features
-from rspca.vectors import top_k, unit
+from rspca.vectors import oriented, top_k, unit
 
 Array = NDArray[Any]
 
 STEP_BY_STEP = 20
 """k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
+MOST_ROUNDING = 64.0
+"""Multiple of the rounding of products that must be left of the variance for the default method to use them."""
 CONTRADICTION = 1e-9
 """Relative excess of a variance over a bound that cannot be rounding."""
 
@@ -105,8 +107,7 @@ def variance_given(
     before = _components(after, given.shape[1])
     support = np.flatnonzero(vector)
     op = _left_by(before, given, deflation, center, scale)
-    scores = op.scores(support, unit(vector[support]))
-    return float(scores @ scores)
+    return op.to_float64().attained(support, unit(vector[support]))
 
 
 def _left_by(
@@ -127,15 +128,15 @@ def certify_operator(
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    eligible = eligible_features(given)
-    if not len(eligible):
-        raise ValueError("X has no variance: there is nothing to certify.")
-    k = min(k, len(eligible))
     known = stages.Known(given) if known is None else known
     op = known.op
+    eligible = eligible_features(op)
+    if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
+        raise ValueError("X has no variance beyond rounding: there is nothing to certify.")
+    k = min(k, len(eligible))
     stopped_by = "exhausted"
     try:
-        supports = [rspca_component(given, k, _silent, options=Options(), normalization="svd", rng=rng).support]
+        supports = [_found_support(known, k, rng)]
     except KeyboardInterrupt:
         supports, stopped_by = [eligible[top_k(op.sq_norms[eligible], k)]], "interrupt"
     if start is not None and len(start := np.intersect1d(start, eligible)):
@@ -157,13 +158,13 @@ def certify_operator(
     if run.upper + margin < (1.0 - CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
-    optimal = upper <= (1.0 + tol) * lower
-    values = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
+    status = status_of(lower, upper, tol)
+    values = oriented(_best_loadings(op, support))
     found = Certificate(
-        k=k, lower=lower, upper=upper, status="optimal" if optimal else "gap",
-        stopped_by="proof" if optimal else stopped_by, support=support, loadings=values,
+        k=k, lower=lower, upper=upper, status=status,
+        stopped_by="proof" if status == "optimal" else stopped_by, support=support, loadings=values,
         bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
-        engine=ENGINE, seconds=time.perf_counter() - began, n_features=op.shape[1],
+        engine=run.engine, seconds=time.perf_counter() - began, n_features=op.shape[1],
         center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
     )  # fmt: skip
     return found.in_units(size**2)
@@ -187,17 +188,22 @@ def certified(
 
         one = method(op, 1, [k], rng=rng, on_step=passed_on, **options)[0]
         given = given_earlier(next(number))
-        limited = options.get("groups") is not None
-        given += ("the bound is for supports without a limit on groups, so it holds with one",) if limited else ()
+        limits = options.get("groups")
+        if limits is not None:
+            given += ("the bound is for supports without a limit on groups, so it holds with one",)
         deadline = time.perf_counter() + seconds / count
+        at_most = max(k, len(one.support))  # Algorithm 1 of the paper may draw more than k features
         proof = certify_operator(
-            op, k, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center, scale=scale,
-            assumptions=assumptions + given, on_step=passed_on,
+            op, at_most, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center,
+            scale=scale, assumptions=assumptions + given, on_step=passed_on,
         )  # fmt: skip
-        tell("certified", 0, proof.lower, proof.upper)
         support, loadings = one.support, one.loadings
-        if proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd" and not limited:
-            support, loadings = proof.support, proof.loadings
+        better = proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd"
+        if better and (limits is None or limits.allow(proof.support)):
+            used = proof.loadings != 0.0
+            support, loadings = proof.support[used], proof.loadings[used]
+        proof = proof.of(support, loadings, op.to_float64().attained(support, loadings))
+        tell("certified", 0, proof.lower, proof.upper)
         return Found(
             support, loadings, one.n_iter, one.converged, one.relaxed_variance, one.inclusion_probability,
             one.swap_optimal, proof,
@@ -236,7 +242,7 @@ def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
     if len(eligible) <= stages.SMALL:
         A = op.gram_block(eligible)
         inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
-                         on_step=run.on_step)  # fmt: skip
+                         on_step=run.on_step, parent=run)  # fmt: skip
         inner.bounds = run.bounds
         try:
             stages.in_memory(inner, A, k)
@@ -248,7 +254,8 @@ def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
     if k <= STEP_BY_STEP and not run.finished():
         began = time.perf_counter()
-        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left())
+        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left(),
+                        parent=run)  # fmt: skip
         for step in certified_steps(known, k, half):
             if step.k == k:
                 run.survivors, run.nodes = step.survivors, half.nodes
@@ -264,8 +271,7 @@ def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[s
     for k in range(len(known.steps) + 1, most + 1):
         if run.out_of_time():
             return
-        found = rspca_component(known.given, k, _silent, options=Options(), normalization="svd", rng=rng)
-        support, lower = _evaluated(known.op, found.support)
+        support, lower = _evaluated(known.op, _found_support(known, k, rng))
         step = stages.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
         if step is None:
             return
@@ -284,22 +290,37 @@ def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) ->
     constant[eligible] = False
     error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
     products = (op.shape[0] + 16) * EPS * float(top_sum(norms, k))
-    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k))
+    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + op.gram_error)
 
 
 def _given_support(loadings: Any, k: int, n: int) -> Array:
     vector = check_vector("loadings", loadings, n)
     support = np.flatnonzero(vector)
     if not 1 <= len(support) <= k:
-        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and k={k} are needed.")
+        raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and {argument('k', k)} are needed.")
     return support
 
 
 def _evaluated(op: OperatorMixin, support: Array) -> tuple[Array, float]:
-    """Return the support with the variance of its best loadings, in float64."""
-    loadings = NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
-    scores = op.scores(support, loadings)
-    return support, float(scores @ scores)
+    """Return the support with a variance that its best loadings surely have."""
+    return support, op.attained(support, _best_loadings(op, support))
+
+
+def _best_loadings(op: OperatorMixin, support: Array) -> Array:
+    return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
+
+
+def _found_support(known: stages.Known, k: int, rng: np.random.Generator) -> Array:
+    """Return the support that the default method finds, in the data as given if their products show what varies.
+
+    Where even products in float64 show rounding more than what is left, it is the k longest columns.
+    """
+    for op in (known.given, known.op):
+        rounding = float(np.finfo(op.dtype).eps * np.sum(op.reach() ** 2))
+        if float(op.sq_norms.sum()) > MOST_ROUNDING * rounding and len(eligible_features(op)) >= k:
+            return rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support
+    eligible = eligible_features(known.op)
+    return np.asarray(eligible[top_k(known.op.sq_norms[eligible], k)])
 
 
 def _silent(stage: str, iteration: int, variance: float) -> None:

@@ -1,25 +1,22 @@
 """One node of the exact search: a bound on all supports between F and F + C, and what can be left out of C.
 
-Plain NumPy that numba compiles as it stands; only what both know is used. Every function is exact arithmetic's: the
-driver in search.py adds the margin for rounding.
+Plain NumPy that numba compiles as it stands (engines.py chooses); only what both know is used. Every function is exact
+arithmetic's: the driver in search.py adds the margin for rounding.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rspca.certificates.compiled import ENGINE, compiled
 
 Array = NDArray[Any]
 
 SHIFTS = 8
 
 
-def _top_sum_plain(values: Array, k: int) -> float:
+def _top_sum(values: Array, k: int) -> float:
     """Return the sum of the k largest values."""
     n = len(values)
     if k <= 0:
@@ -27,9 +24,8 @@ def _top_sum_plain(values: Array, k: int) -> float:
     return float(values.sum() if k >= n else np.partition(values, n - k)[n - k :].sum())
 
 
-@compiled
 def _top_sum_loop(values: Array, k: int) -> float:
-    """Return the same: for short rows, to keep the k largest in order is ten times as fast as numba's partition."""
+    """Return the sum of the k largest values, compiled: ten times as fast as numba's partition for short rows."""
     k = min(k, len(values))
     if k <= 0:
         return 0.0
@@ -44,10 +40,6 @@ def _top_sum_loop(values: Array, k: int) -> float:
     return float(largest.sum())
 
 
-_top_sum = _top_sum_plain if ENGINE == "numpy" else _top_sum_loop
-
-
-@compiled
 def _frobenius(A: Array, fixed: int, picks: int, least: float, alive: Array) -> float:
     """Bound by |A_SS - c I|_F, and drop from `alive` what cannot be in a support that reaches `least`.
 
@@ -80,7 +72,6 @@ def _frobenius(A: Array, fixed: int, picks: int, least: float, alive: Array) -> 
     return best
 
 
-@compiled
 def _rows(A: Array, fixed: int, picks: int) -> float:
     """Bound by the largest absolute row sum of A_SS with F in S (Gershgorin)."""
     size = np.abs(A)
@@ -97,7 +88,6 @@ def _rows(A: Array, fixed: int, picks: int) -> float:
     return best
 
 
-@compiled
 def _two_blocks(A: Array, fixed: int, picks: int) -> float:
     """Bound by [[l_1(A_FF), g], [g, e]], e a bound on A_CC alone and g one on |A_FC|, for the features to come.
 
@@ -112,7 +102,6 @@ def _two_blocks(A: Array, fixed: int, picks: int) -> float:
     return 0.5 * (b + e) + np.sqrt(0.25 * (b - e) ** 2 + g2)
 
 
-@compiled
 def _remainder(R: Array, fixed: int, picks: int) -> float:
     """Bound x'Rx for a symmetric R with zero diagonal by the largest row sum with F in S."""
     n = len(R)
@@ -125,7 +114,6 @@ def _remainder(R: Array, fixed: int, picks: int) -> float:
     return row_sum
 
 
-@compiled
 def _fill(values: Array, shares: Array) -> float:
     """Return the knapsack of bounds.filled for one row of shares; eigenvalues ascending."""
     total, left = 0.0, 1.0
@@ -138,7 +126,6 @@ def _fill(values: Array, shares: Array) -> float:
     return total + left * values[0]
 
 
-@compiled
 def _spectral(
     values: Array, weights: Array, constant: float, fixed: int, picks: int, least: float, alive: Array
 ) -> float:
@@ -167,7 +154,6 @@ def _spectral(
     return bound
 
 
-@compiled
 def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float) -> tuple[float, Array, Array]:
     """Return a bound on the supports that contain `fixed` and k - |fixed| of `free`, who is left, and a ranking.
 
@@ -203,10 +189,5 @@ def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: fl
     return bound, order[kept][len(fixed) :], ranking[kept]
 
 
-def compile_seconds() -> float:
-    """Compile what is not compiled yet, and return how long that took: it is no part of the time for a proof."""
-    began = time.perf_counter()
-    if not getattr(examine, "signatures", True):  # numba lists what it has compiled; plain functions need nothing
-        nothing, three = np.empty(0, dtype=np.intp), np.arange(3)
-        examine(np.eye(3), np.eye(3)[None], nothing, three, 2, 0.5)
-    return time.perf_counter() - began
+COMPILED = ("_top_sum_loop", "_frobenius", "_rows", "_two_blocks", "_remainder", "_fill", "_spectral", "examine")
+"""Functions that numba compiles together; there `_top_sum_loop` stands for `_top_sum`."""

@@ -22,7 +22,7 @@ _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
 
 def reach(op: OperatorMixin) -> Array:
     """Return the lengths to which rounding is relative: of columns before the mean, or a deflation, is taken off."""
-    return op.rounding() / float(np.finfo(op.dtype).eps)
+    return op.reach()
 
 
 def sum_error(op: OperatorMixin) -> float:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates.certificate import Bound
-from rspca.components import OnStep, Step
+from rspca.components import COMPILE, OnStep, Step
 
 Array = NDArray[Any]
 
@@ -19,10 +19,12 @@ class Progress:
     """Keeps the largest variance reached and the least bound proven; never forgets either."""
 
     def __init__(
-        self, support: Array, lower: float, *, tol: float, deadline: float, on_step: OnStep | None = None
-    ) -> None:
+        self, support: Array, lower: float, *, tol: float, deadline: float, on_step: OnStep | None = None,
+        parent: Progress | None = None,
+    ) -> None:  # fmt: skip
         self.support, self.lower, self.upper = support, lower, np.inf
         self.tol, self.deadline, self.on_step = tol, deadline, on_step
+        self.parent, self.engine = parent, "numpy"
         self.bounds: list[Bound] = []
         self.survivors, self.nodes, self.started = 0, 0, time.perf_counter()
 
@@ -51,7 +53,8 @@ class Progress:
         return self.upper
 
     def proven(self, name: str, value: float, seconds: float) -> None:
-        """Keep a bound."""
+        """Keep a bound; one that is not a number proves nothing."""
+        value = np.inf if np.isnan(value) else value
         self.bounds.append(Bound(name, value, seconds))
         self.upper = min(self.upper, value)
         if self.on_step is not None:
@@ -62,3 +65,36 @@ class Progress:
         """Keep a better support."""
         if value > self.lower:
             self.support, self.lower = support, value
+
+    def spend_compiling(self, compile_all: Callable[[], None], *, is_new: bool) -> None:
+        """Compile the search, on top of the time for the proof; report it where no earlier run has done it."""
+        began = time.perf_counter()
+        if is_new:
+            self._report_compiling(0, 0.0)
+        compile_all()
+        seconds = time.perf_counter() - began
+        for run in self._with_parents():
+            run.deadline += seconds
+        if is_new:
+            self._report_compiling(1, seconds)
+
+    def ran_with(self, engine: str) -> None:
+        """Keep the name of the engine that examines nodes from here on."""
+        for run in self._with_parents():
+            run.engine = engine
+
+    def _with_parents(self) -> Iterator[Progress]:
+        run: Progress | None = self
+        while run is not None:
+            yield run
+            run = run.parent
+
+    def _report_compiling(self, iteration: int, seconds: float) -> None:
+        on_step = next((run.on_step for run in self._with_parents() if run.on_step is not None), None)
+        if on_step is not None:
+            on_step(Step(COMPILE, 0, iteration, 0.0, None, seconds))
+
+
+def only_compiling(on_step: OnStep | None) -> OnStep | None:
+    """Return what passes on that something is compiled and nothing else, for callers with steps of their own."""
+    return None if on_step is None else lambda step: on_step(step) if step.stage == COMPILE else None

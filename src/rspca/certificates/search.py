@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rspca.certificates.bounds import EPS, remainder, spectral_fill, spectrum
-from rspca.certificates.nodes import examine
+from rspca.certificates.engines import Examiner
 
 Array = NDArray[Any]
 
@@ -33,8 +33,9 @@ class Searched(NamedTuple):
 
 
 def search(
-    A: Array, k: int, support: Array, parts: list[Array], *, tol: float, out_of_time: Callable[[], bool]
-) -> Searched:
+    A: Array, k: int, support: Array, parts: list[Array], *, tol: float, out_of_time: Callable[[], bool],
+    examine: Examiner | None = None,
+) -> Searched:  # fmt: skip
     """Return the best support of k features, from a good one to begin with, and a bound on every other.
 
     A node is a set F that is in the support and a set C from which the rest comes. Its children take or leave the
@@ -42,7 +43,7 @@ def search(
     is closed. `parts` are matrices S for `examine`; A itself is always one of them. The bound that is returned covers
     the nodes that are still open, so a search that is stopped has a valid one.
     """
-    n = len(A)
+    n, examine = len(A), examine or Examiner()
     stacked = promising_parts(A, k, [*parts, A], variance_of(A, support))
     lower = variance_of(A, support)
     dominated = dominance(A)
@@ -63,7 +64,7 @@ def search(
                 lower, support = value, leaf
             return
         least = (1.0 + tol) * lower
-        found, free, ranking = examine(A, stacked, fixed, free, k, least)
+        found, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
         bound = min(bound, found)
         if len(free) >= picks:
             tried = np.sort(np.concatenate([fixed, free[np.argsort(-ranking[len(fixed) :], kind="stable")[:picks]]]))

@@ -53,6 +53,8 @@ def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> Proven:
     inner = U.T @ images
     rest = largest_below(gram - U @ images.T - images @ U.T + U @ inner @ U.T)
     by_samples = op.shape[0] <= op.shape[1]
+    if by_samples and values[-1] <= 0.0:  # no direction is left that could be told from rounding
+        return Proven(Spectrum(values, np.zeros((op.shape[1], count)), rest), np.inf)
     V = op.rmatmat(U) / np.sqrt(values) if by_samples else U
     apart = float(np.linalg.norm(V.T @ V - np.eye(count)))
     leak = 2.0 * error * np.sqrt(rest / values[-1]) + error**2 / values[-1] if by_samples else error

@@ -13,14 +13,13 @@ from rspca.certificates import bounds as B
 from rspca.certificates import precision
 from rspca.certificates.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.elimination import by_blocks, by_variance, streamed_rows
+from rspca.certificates.engines import Examiner
 from rspca.certificates.lowrank import shifted_low_rank, split_low_rank
-from rspca.certificates.nodes import compile_seconds
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
 from rspca.certificates.semidefinite import dual_part, semidefinite
 from rspca.certificates.spectra import MOST_SAMPLES, Proven, proven_spectrum, small_gram
 from rspca.memory import has_room
-from rspca.operators.double import in_double
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import OperatorMixin
 from rspca.spectral import leading_pairs
@@ -88,9 +87,8 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
 
         run.bound("semidefinite dual", dual)
     if not run.finished():
-        run.deadline += compile_seconds()
         began = time.perf_counter()
-        found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time)
+        found = search(A, k, run.support, parts, tol=run.tol / 10.0, out_of_time=run.out_of_time, examine=Examiner(run))
         run.nodes += found.nodes
         run.reached(found.support, found.lower)
         run.proven("exact search", found.upper, time.perf_counter() - began)
@@ -128,6 +126,8 @@ def spectral_bounds(run: Progress, known: Known, k: int) -> None:
     if not known.affordable(run.seconds_left()):
         return
     pairs, margin = known.spectrum()
+    if not (np.isfinite(margin) and np.isfinite(pairs.vectors).all()):  # products show nothing but rounding
+        return
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
     ranks = worthwhile_ranks(pairs, RANKS)
@@ -168,7 +168,7 @@ class Known:
     """
 
     def __init__(self, given: OperatorMixin) -> None:
-        self.given, self.op = given, in_double(given)
+        self.given, self.op = given, given.to_float64()
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
         self._spectrum: Proven | None = None
@@ -221,7 +221,7 @@ def step_by_step(
         return None
     A, alive = A[np.ix_(kept, kept)], alive[kept]
     inner = Progress(np.searchsorted(alive, support), variance_of(A, np.searchsorted(alive, support)), tol=run.tol,
-                     deadline=run.deadline)  # fmt: skip
+                     deadline=run.deadline, parent=run)  # fmt: skip
     if len(alive) > k:
         in_memory(inner, A, k)
     else:

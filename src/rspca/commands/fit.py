@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rspca.commands.inputs import Reading
 from rspca.commands.shared import Data, LabelOption, Preparing, Seed, Talking, command, whole, whole_numbers
+
+if TYPE_CHECKING:
+    from rspca.estimator import SparsePCA
+    from rspca.tables import Table
 
 Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
 
@@ -49,9 +53,11 @@ def fit(
     rspca fit docs/ -k 60 -n 4
     rspca fit large.npy -k 100 -n 20 -o out --resume
 
-    A run that was stopped goes on with --resume, and gives what it would have given.
+    A run that was stopped goes on with --resume, and gives what it would have given. An earlier result in the folder is
+    replaced when the new one is complete. Two runs cannot write to one folder at the same time.
     """
     from rspca.api import check_certifiable, check_settings
+    from rspca.commands.locks import LOCK, locked_folder
     from rspca.commands.outputs import RESULTS, check_folder
     from rspca.commands.partial import NAME as PARTIAL
     from rspca.decomposition import Options
@@ -67,8 +73,9 @@ def fit(
         raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
     check_settings(method=method, normalization="svd", deflation=deflation, options=Options()._asdict())
     check_certifiable(method, deflation, certify, seconds)
-    check_folder(out, [*RESULTS, PARTIAL])
-    _run(data, reading, talking, out, options, groups=groups, label=label, report=report, resume=resume)
+    check_folder(out, [*RESULTS, PARTIAL, LOCK])
+    with locked_folder(out):
+        _run(data, reading, talking, out, options, groups=groups, label=label, report=report, resume=resume)
 
 
 def _run(
@@ -78,8 +85,6 @@ def _run(
     """Fit, and write what was found."""
     from rspca.commands import results
     from rspca.commands.inputs import documents_of, groups_of, labels_of, opened
-    from rspca.commands.outputs import write_components, write_scores
-    from rspca.commands.page import write_page
     from rspca.commands.partial import Partial, data_of, settings_of
     from rspca.commands.progress import shown
     from rspca.commands.provenance import described, provenance
@@ -113,22 +118,36 @@ def _run(
             scores = model.transform(table)
             watched.check("its scores are of neither the old nor the new data, and nothing was written.", mapped=True)
             documents, origin = documents_of(data, table, reading), provenance(inputs, seed=options["random_state"])
-            out.mkdir(parents=True, exist_ok=True)
-            model.save(out / "model.npz")
-            write_components(out / "components.csv", model, table)
-            write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
-            written = ["components.csv", "scores.csv", "model.npz"]
-            if report:
-                write_page(
-                    out / "report.html", model, scores=scores, sample_names=table.sample_names, samples=samples,
-                    label=label, provenance=origin, documents=documents, title=", ".join(one.name for one in data),
-                )  # fmt: skip
-                written.append("report.html")
-            elif (out / "report.html").exists():
+            page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
+            page |= {"documents": documents, "title": ", ".join(one.name for one in data)}
+            written, replaced = _write(out, model, table, scores, page if report else None)
+            if not report and (out / "report.html").exists():
                 typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
     for line in results.model_lines(model, table, scores, documents=documents is not None):
         talking.say(line)
     talking.say(f"written to {out}: {', '.join(written)}")
+    if replaced:
+        talking.say(f"replaced, from an earlier run: {', '.join(replaced)}")
     if talking.json:
         document = results.model_document(model, table)
-        talking.answer(document | {"files": {one: str(out / one) for one in written}, "provenance": origin}, "")
+        files = {one: str(out / one) for one in written}
+        talking.answer(document | {"files": files, "replaced": replaced, "provenance": origin}, "")
+
+
+def _write(
+    out: Path, model: SparsePCA, table: Table, scores: Any, page: dict[str, Any] | None
+) -> tuple[list[str], list[str]]:
+    """Write the results, all of them or none; return the names of the files, and of those that were there before."""
+    from rspca.atomic import replaced_together
+    from rspca.commands.outputs import write_components, write_scores
+    from rspca.commands.page import write_page
+
+    written = ["components.csv", "scores.csv", "model.npz", *([] if page is None else ["report.html"])]
+    replaced = [name for name in written if (out / name).exists()]
+    with replaced_together():
+        model.save(out / "model.npz")
+        write_components(out / "components.csv", model, table)
+        write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+        if page is not None:
+            write_page(out / "report.html", model, scores=scores, **page)
+    return written, replaced

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.commands.shared import MOST_DIGITS, whole
+from rspca.commands.shared import MOST_DIGITS, printable, whole
 
 if TYPE_CHECKING:
     from rspca.commands.watching import Watched
@@ -35,7 +35,7 @@ class Reading:
     """Options of ``rspca.read``; only those that were given reach it."""
 
     chromosomes: Annotated[
-        str | None, typer.Option(help=".bed: autosomes (the default), all, or names such as 1,2,X.")
+        str | None, typer.Option(help=".bed: autosomes (the default), all, or names and ranges: 1-5,X.")
     ] = None
     min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
     max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
@@ -53,6 +53,9 @@ class Reading:
     delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
+    ] = None
+    row_names: Annotated[
+        str | None, typer.Option(metavar="NAME|none", help="Text, .parquet: the column that names the samples.")
     ] = None
     encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
     pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
@@ -72,6 +75,8 @@ class Reading:
         options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
+        if self.row_names == "none":
+            options["row_names"] = False
         if self.labels is not None:
             options["labels"] = [name.strip() for name in self.labels.split(",")]
         if self.delimiter is not None:
@@ -82,27 +87,42 @@ class Reading:
 @contextmanager
 def opened(
     data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
-    watched: Watched | None = None,
+    watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
+    for_scores: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
     """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
 
+    Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
+    anything in it, unless the user says. For scores of a fitted model, SNPs without a single call are no mistake: they
+    count as the mean of the model.
     Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
     """
     from rspca.commands.watching import Watched
-    from rspca.tables import read
+    from rspca.tables import holds_documents, read
 
     genotypes = all(path.suffix.lower() == ".bed" for path in data)
     if reading.scheduler is not None and not genotypes:
         raise ValueError("--scheduler is for .bed files, which workers open themselves.")
     options = reading.given() | ({"on_step": on_step} if genotypes else {})
+    if genotypes and for_scores:
+        options["uncalled"] = "keep"
     if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
         options["labels"] = [*options.get("labels", ()), label]
+    weights = getattr(model, "term_weights_", None)
+    if weights is not None and all(map(holds_documents, data)):
+        settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]
+        if settled:
+            raise ValueError(f"{', '.join(settled)} cannot be given: the model has its own from its fit.")
+        options = {"empty": empty} | options | {"term_weights": weights}
     with ExitStack() as stack:
         if reading.scheduler is not None:
             options["client"] = _client(reading.scheduler, stack)
         states = watched or Watched(data)
         table = read(data if len(data) > 1 else data[0], **options)
         states.check("what was read is neither the old nor the new data. Run the command again.")
+        if reading.chromosomes not in (None, "autosomes"):  # what autosomes leave out is a warning already
+            for note in table.notes:
+                typer.echo(f"rspca: {printable(note)}", err=True)
         yield table
         if watched is None:
             states.check("the results belong to neither the old nor the new data. Run the command again.", mapped=True)
@@ -144,10 +164,16 @@ def loaded(model: Path) -> tuple[SparsePCA, Path]:
     """Return a saved model, named by its file or by the folder that `rspca fit` wrote, and the file."""
     from rspca.models import load
 
+    file = model_file(model)
+    return load(file), file
+
+
+def model_file(model: Path) -> Path:
+    """Return the file of a saved model, which may be named by its folder."""
     file = model / "model.npz" if model.is_dir() else model
     if not file.exists():
         raise FileNotFoundError(f"{file} does not exist; give the model.npz that rspca fit wrote, or its folder.")
-    return load(file), file
+    return file
 
 
 def component_options(fitted: SparsePCA, component: int, table: Table) -> dict[str, Any]:

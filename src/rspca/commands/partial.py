@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import rspca
+from rspca.arguments import argument
 from rspca.atomic import written_atomically
 from rspca.certificates.certificate import Certificate
 from rspca.checks import reason, shown
@@ -98,7 +99,7 @@ class Partial:
     def _check_same(self, what: str, before: dict[str, Any], now: dict[str, Any]) -> None:
         for name in sorted(set(before) | set(now)):
             if before.get(name) != now.get(name):
-                shown = f"{name} was {_short(before.get(name))} and is {_short(now.get(name))}"
+                shown = f"{argument(name)} was {_short(before.get(name))} and is {_short(now.get(name))}"
                 raise OtherWork(
                     f"{self.path} belongs to other {what}: {shown}. Give what it was, or begin again without --resume."
                 )

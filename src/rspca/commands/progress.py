@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rspca.commands.shared import Talking
+from rspca.components import COMPILE
 
 if TYPE_CHECKING:
     from rspca.components import OnStep, Step
 
 _REFRESH = 0.05
 """Seconds between two changes of the bar; stages that end sooner are not worth a line."""
+COMPILING = "compiling kernels, once on this machine"
 Done = Callable[["Step"], int]
 
 
@@ -82,8 +84,8 @@ def _interruptible() -> Iterator[threading.Event]:
 
 def _words(step: Step, total: int, what: str) -> str:
     """Return a step in words."""
-    if step.stage == "compile":
-        return "compiling kernels, once on this machine"
+    if step.stage == COMPILE:
+        return COMPILING
     parts = [f"component {step.component + 1} of {total}"] if what == "component" and total > 1 else []
     parts.append("found" if step.stage == "component" else step.stage)
     if step.variance > 0.0:
@@ -123,8 +125,9 @@ def _bar(total: int, done: Done, what: str, start: int) -> Iterator[OnStep]:
         def show(step: Step) -> None:
             nonlocal shown_at
             now = time.perf_counter()
-            if now - shown_at >= _REFRESH or step.stage in ("component", "compile"):
+            if now - shown_at >= _REFRESH or step.stage in ("component", COMPILE):
                 shown_at = now
-                bar.update(task, description=_words(step, total, what), completed=max(done(step), start))
+                completed = None if step.stage == COMPILE else max(done(step), start)  # None leaves it where it is
+                bar.update(task, description=_words(step, total, what), completed=completed)
 
         yield show

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import rspca
+from rspca.commands.locks import LOCK
 from rspca.formats.plink import beside
 
 LARGE = 2 * 10**9
@@ -65,7 +66,7 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)  # results may go there
 
 
 def _folder(folder: Path) -> dict[str, Any]:

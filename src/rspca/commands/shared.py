@@ -14,13 +14,24 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from rspca.arguments import arguments_written_by
+from rspca.commands.spelling import option_writer
+
+
+def named_files(paths: list[Path] | None) -> list[Path] | None:
+    """Return the files that were named; PLINK files may be named without their suffix."""
+    from rspca.formats.files import with_bed_suffix
+
+    return None if paths is None else [with_bed_suffix(path) for path in paths]
+
+
 Data = Annotated[
     list[Path],
     typer.Argument(
         help="A file (.bed, .csv, .tsv, .npy, .npz, .mtx, ...) or a folder of documents; several .bed are one study.",
-        show_default=False,
+        show_default=False, callback=named_files,
     ),
-]
+]  # fmt: skip
 MOST_DIGITS = 19
 """Digits from which a number is beyond anything that can be counted here."""
 
@@ -143,7 +154,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, kind in groups.items():
             given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
         try:
-            function(**given)
+            with arguments_written_by(option_writer(flat)):
+                function(**given)
             sys.stdout.flush()
         except KeyboardInterrupt as stopped:
             typer.echo(f"rspca: interrupted; {str(stopped) or 'nothing was written.'}", err=True)

@@ -26,8 +26,6 @@ def write_csv(path: Path | None, head: Iterable[str], rows: Iterable[Iterable[An
     """Write a table to a file, whole or not at all, or to stdout."""
     lines = (",".join(map(_cell, row)) + "\n" for row in (head, *rows))
     if path is None:
-        if sys.stdout is None:
-            raise OSError("The standard output is closed; name a file with -o.")
         sys.stdout.writelines(lines)
         return
     with written_atomically(path) as file:

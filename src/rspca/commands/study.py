@@ -149,6 +149,7 @@ def certify(
 
     options = preparing.options() | {"seconds": seconds, "random_state": seed}
     check_file(out)
+    fitted: Any = None
     if model is not None:
         if preparing != Preparing():
             raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
@@ -160,7 +161,7 @@ def certify(
     if k is None:
         raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
     own = None
-    with shown(talking, 1) as tell, opened(data, reading, tell) as table:
+    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, empty="error") as table:
         if model is not None:
             options |= component_options(fitted, component, table)
         found = prove(table, k, on_step=tell, **options)

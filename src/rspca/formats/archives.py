@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
@@ -17,7 +17,22 @@ Array = NDArray[Any]
 
 MOST_INFLATED = 1032
 """How many bytes deflate can make of one."""
+MOST_HEADER = 1 << 16
+"""Bytes of the header of an array, which takes some eighty; it can announce four billion."""
 _LAST_CHARACTER = 0x10FFFF
+
+
+class _Head:
+    """The beginning of a file, of which no piece may be large."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, or raise if these are no header."""
+        if size > MOST_HEADER:
+            raise ValueError(f"it announces {size} bytes")
+        return self.file.read(size)
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -27,7 +42,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise ValueError(f"its .npy version {version} has field names, which a matrix of numbers has not")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
-        shape, _, dtype = read(file)
+        shape, _, dtype = read(cast(IO[bytes], _Head(file)))
     except Exception as error:  # NumPy parses it as Python, which fails in as many ways as Python has
         raise ValueError(f"its header cannot be read ({type(error).__name__})") from error
     if any(isinstance(side, bool) or side < 0 for side in shape):
@@ -43,6 +58,7 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         for member in archive.infolist():
             if member.compress_size > size or member.file_size > MOST_INFLATED * member.compress_size + 1024:
                 raise ValueError(f"{member.filename[:80]} cannot hold the {member.file_size} bytes that are announced")
+            unpacked += member.file_size
             if not member.filename.endswith(".npy"):
                 continue
             with archive.open(member) as file:
@@ -59,7 +75,6 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
             if math.prod(shape) * dtype.itemsize > there:
                 raise ValueError(f"{member.filename[:80]} announces {shape} of {dtype}, and {there} bytes are there")
             shapes[name] = shape
-            unpacked += member.file_size
     check_room(unpacked, f"{path}, unpacked,", "Store a dense matrix as .npy: then it is mapped.")
     return shapes
 

@@ -8,27 +8,42 @@ import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.checks import check_choice, reason
-from rspca.formats.columns import arranged, check_labels, is_number, listed
+from rspca.formats.columns import (
+    DECIMAL_COMMA,
+    advice_for_text,
+    arranged,
+    check_labels,
+    check_row_names,
+    is_missing_cell,
+    is_number,
+    listed,
+    not_text,
+    row_column,
+)
 from rspca.formats.files import lines, opened
-from rspca.formats.named import Named
+from rspca.formats.headers import ROW_NAMES, names_columns
+from rspca.formats.named import Array, Named
+from rspca.memory import GrowingRoom
 
 WHITE_SPACE = " "
 """Stands for any run of spaces and tabs."""
 DELIMITERS = ("\t", ",", ";", "|", WHITE_SPACE)
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", ".", "-"))
-"""What stands for a missing cell, in lower case."""
-ROW_NAMES = frozenset(("", "id", "index", "name", "names", "row.names", "rownames", "sample", "sample_id", "samples"))
-"""Heads of a first column that names the rows even if it holds numbers."""
-LOOK_AHEAD = 20
-"""Rows by which the delimiter is chosen."""
+LOOK_AHEAD, LOOK_AHEAD_CELLS = 20, 1 << 18
+"""Rows by which the delimiter is chosen, and whether the first names the columns; of wide ones two, or those with so
+many cells."""
+TEXT_BYTES = 64
+"""What a cell of text takes in memory, as a string and its place in a list."""
+LEAST_COUNTED = 5
+"""Rows from which a first column 1, 2, 3, ... is more than chance."""
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)+(\.\d+)?([eE][+-]?\d+)?")
 
 
 class Row(NamedTuple):
@@ -45,13 +60,14 @@ def read_delimited(
     transpose: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
+    row_names: str | bool | None = None,
     encoding: str = "utf-8",
 ) -> Named:
     """Return a table of numbers in text: .csv, .tsv, also gzipped.
 
     Columns of text describe the samples and are no features. The first column names the rows if it is text and its
     entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused, and so are columns
-    that mix text and numbers, unless they are labels.
+    that mix text and numbers or write numbers as people do ($1, 10%, 1 234), unless they are labels.
 
     Parameters
     ----------
@@ -65,50 +81,65 @@ def read_delimited(
         Tab, comma, semicolon, bar, or " " for white space; None: found out.
     header : bool
         Whether the first line has the names of the columns; None: if it has text where the next line has a number, or
-        counts 0, 1, 2, ..., as pandas names columns.
+        counts 0, 1, 2, ..., as pandas names columns. Numbers that could be either (years, even steps, a long sorted
+        list) are refused.
+    row_names : str or bool
+        The column that names the rows; True: the first; False: none; None: found out.
     encoding : str
         Encoding of the text.
     """
     if delimiter is not None:
         check_choice("delimiter", delimiter, DELIMITERS)
+    check_row_names(row_names)
     _check_encoding(path)
     try:
         rows = _rows(path, delimiter or _found_delimiter(path, encoding), encoding)
-        first = list(itertools.islice(rows, 2))
+        first = _beginning(rows)
         if not first:
             raise ValueError(f"{path} is empty; a table of numbers is needed.")
-        names = first.pop(0).cells if (_has_names(first) if header is None else header) else None
+        found, note = (header, "") if header is not None else names_columns(path, [row.cells for row in first])
+        names = first.pop(0).cells if found else None
         if not first:
             raise ValueError(f"{path} has a line of names and no numbers.")
-        cells = _Cells(path, names, first[0], [labels] if isinstance(labels, str) else [str(name) for name in labels])
+        wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
+        cells = _Cells(path, names, first[0], wanted, row_names)
         for row in itertools.chain(first, rows):
             cells.add(row)
     except csv.Error as error:
         raise ValueError(
             f"{path} cannot be split into cells: {reason(error)}. Look for a quote without its pair."
         ) from error
-    return cells.named(transpose)
+    named = cells.named(transpose)
+    return replace(named, notes=(note, *named.notes)) if note else named
 
 
 class _Cells:
     """Cells as they come: numbers in one flat array, columns of text as strings."""
 
-    def __init__(self, path: Path, names: list[str] | None, first: Row, labels: list[str]) -> None:
+    def __init__(
+        self, path: Path, names: list[str] | None, first: Row, labels: list[str], row_names: str | bool | None
+    ) -> None:
         self.path, self.width, self.labels = path, len(first.cells), labels
         if names is not None and len(names) == self.width - 1:
             names = ["", *names]
         if names is not None and len(names) != self.width:
             raise ValueError(f"{path}, line {first.line} has {self.width} fields; the line of names has {len(names)}.")
-        self.named_rows = names is not None and names[0].strip().lower() in ROW_NAMES
         self.has_names = names is not None
         self.names = [name.strip() or f"column{j}" for j, name in enumerate(names or [""] * self.width, 1)]
         check_labels(path, labels, self.names)
         text = {j for j, cell in enumerate(first.cells) if self.names[j] in labels or not is_number(cell)}
-        if self.named_rows and self.names[0] not in labels:
-            text.add(0)
+        self.given_rows = row_column(path, row_names, self.names, labels)
+        self.row_names = self.given_rows
+        headed = names is not None and names[0].strip().lower() in ROW_NAMES and self.names[0] not in labels
+        if row_names is None and headed:
+            self.row_names = self.names[0]
+        if self.row_names is not None:
+            text.add(self.names.index(self.row_names))
+        self.may_be_named = row_names is None
         self.text: dict[int, list[str]] = {j: [] for j in sorted(text)}
         self.numeric = [j for j in range(self.width) if j not in text]
         self.values, self.lines = array("d"), array("q")
+        self.room = GrowingRoom(f"the table in {path}", "Store it as .npy: then it is mapped.")
 
     def add(self, row: Row) -> None:
         """Take in a row, or refuse it."""
@@ -127,39 +158,48 @@ class _Cells:
             self._refuse(row)
         self.values.extend(found)
         self.lines.append(row.line)
+        self.room.check(8 * len(self.values) + len(self.lines) * (8 + TEXT_BYTES * len(self.text)))
 
     def named(self, transpose: bool) -> Named:
         """Return what was read: numbers as a matrix, text as names and labels."""
         last = self.width - 1
         if last in self.text and self.names[last] == f"column{self.width}" and not any(map(str.strip, self.text[last])):
             del self.text[last]  # each line ends with a delimiter
-        first = self.names[0] if 0 in self.text and self.names[0] not in self.labels else None
+        rows = self.row_names
+        if rows is None and self.may_be_named and 0 in self.text and self.names[0] not in self.labels:
+            rows = self.names[0]
         for j, column in self.text.items():
-            if self.names[j] not in self.labels and not (j == 0 and self.named_rows):
+            if self.names[j] not in (*self.labels, self.row_names):
                 self._check_text(j, column)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
-        return arranged(
+        found = arranged(
             self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
-            {self.names[j]: column for j, column in self.text.items()}, labels=self.labels, first=first,
-            transpose=transpose,
+            {self.names[j]: column for j, column in self.text.items()}, labels=self.labels, first=rows,
+            transpose=transpose, given=self.given_rows is not None,
         )  # fmt: skip
+        counts = self.may_be_named and 0 in self.numeric and _counts_rows(values[:, 0])
+        return replace(found, notes=(*found.notes, self._counted())) if counts else found
+
+    def _counted(self) -> str:
+        name = self.names[0]
+        return (
+            f"{self.path}: column {listed([name], 1)} counts the rows and is taken as a feature. If it names them, "
+            f"give {argument('row_names', name)}; if it is a feature, {argument('row_names', False)}."
+        )
 
     def _check_text(self, j: int, column: list[str]) -> None:
-        """Raise unless a column is text: not empty, without numbers, none with a decimal comma."""
-        missing = next((i for i, cell in enumerate(column) if _is_missing(cell)), None)
-        text = next((i for i, cell in enumerate(column) if not _is_missing(cell) and not is_number(cell)), None)
-        if text is None and missing is not None:
+        """Raise unless a column is text: not empty, without numbers, however they are written."""
+        missing = next((i for i, cell in enumerate(column) if is_missing_cell(cell)), None)
+        if missing is not None and all(is_missing_cell(cell) or is_number(cell) for cell in column):
             raise ValueError(self._missing(self.lines[missing], j, column[missing]))
-        if text is None:
-            return
-        mixed = any(map(is_number, column))  # a first column, too: of names, or of measurements such as <0.1?
-        if mixed or all(_is_missing(cell) or _looks_numeric(cell) for cell in column):
-            raise ValueError(self._no_number(self.lines[text], j, column[text]))
+        wrong = not_text(column, first=j == 0)  # of the first column, too: names, or measurements such as <0.1?
+        if wrong is not None:
+            raise ValueError(self._no_number(self.lines[wrong], j, column[wrong]))
 
     def _refuse(self, row: Row) -> NoReturn:
         for j in self.numeric:
             cell = row.cells[j]
-            if _is_missing(cell):
+            if is_missing_cell(cell):
                 raise ValueError(self._missing(row.line, j, cell))
             if not is_number(cell):
                 raise ValueError(self._no_number(row.line, j, cell))
@@ -172,36 +212,16 @@ class _Cells:
         return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
 
     def _no_number(self, line: int, j: int, cell: str) -> str:
-        advice = f"Mend it, or keep the column, text and numbers, with labels=[{self.names[j]!r}]"
-        advice += ", or, if it names the rows, call it id." if j == 0 else "."
-        if _DECIMAL_COMMA.fullmatch(cell.strip()):
-            advice = "Numbers need a decimal point and no comma: write the table with points."
+        advice = advice_for_text(cell, self.names[j], first=j == 0)
         return f"{self._place(line, j)}: {cell[:40]!r} is not a number. {advice}"
 
     def _place(self, line: int, j: int) -> str:
         return f"{self.path}, line {line}, column {listed([self.names[j]], 1) if self.has_names else j + 1}"
 
 
-def _is_missing(cell: str) -> bool:
-    return cell.strip().lower() in MISSING
-
-
-def _looks_numeric(cell: str) -> bool:
-    return is_number(cell) or _DECIMAL_COMMA.fullmatch(cell.strip()) is not None
-
-
-def _has_names(rows: list[Row]) -> bool:
-    """Tell whether the first of two rows has the names of the columns."""
-    head = rows[0].cells
-    if len(rows) == 1:
-        return not any(map(is_number, head))
-    body = rows[1].cells
-    short = len(head) == len(body) - 1 and not all(map(is_number, head))  # R leaves out the head of the row names
-    numbered = len(head) > 2 and [cell.strip() for cell in head] == [str(j) for j in range(len(head))]  # by pandas
-    if short or numbered or head[0].strip().lower() in ROW_NAMES:
-        return True
-    pairs = zip(head, body, strict=False)
-    return any(_looks_numeric(b) and not _looks_numeric(a) and not _is_missing(a) for a, b in pairs)
+def _counts_rows(values: Array) -> bool:
+    """Tell whether numbers are 0, 1, 2, ... or 1, 2, 3, ..., enough of them not to be so by chance."""
+    return len(values) >= LEAST_COUNTED and values[0] in (0.0, 1.0) and bool((np.diff(values) == 1.0).all())
 
 
 def _check_encoding(path: Path) -> None:
@@ -218,12 +238,12 @@ def _found_delimiter(path: Path, encoding: str) -> str:
     widths: dict[str, int] = {}
     for delimiter in DELIMITERS:
         try:
-            rows = [row.cells for row in itertools.islice(_rows(path, delimiter, encoding), LOOK_AHEAD)]
+            rows = [row.cells for row in _beginning(_rows(path, delimiter, encoding))]
         except csv.Error:
             continue
         if not rows or len({len(cells) for cells in rows[1:]}) > 1 or len(rows[-1]) - len(rows[0]) not in (0, 1):
             continue
-        commas = [_DECIMAL_COMMA.fullmatch(cell.strip()) is not None for cell in rows[-1]]
+        commas = [DECIMAL_COMMA.fullmatch(cell.strip()) is not None for cell in rows[-1]]
         if delimiter != "," and len(commas) > 1 and (all if delimiter == WHITE_SPACE else any)(commas):
             return delimiter  # commas inside of cells cut just as evenly
         widths[delimiter] = len(rows[-1])
@@ -235,6 +255,17 @@ def _found_delimiter(path: Path, encoding: str) -> str:
         return WHITE_SPACE
     first = next((line for line in lines(path, encoding) if line.strip()), "")
     return max(DELIMITERS[:-1], key=first.count)  # rows differ, which is told of the one that cuts most
+
+
+def _beginning(rows: Iterator[Row]) -> list[Row]:
+    """Return as many of the next rows as tell how a table is written."""
+    found, count = list[Row](), 0
+    for row in itertools.islice(rows, LOOK_AHEAD):
+        found.append(row)
+        count += len(row.cells)
+        if count > LOOK_AHEAD_CELLS and len(found) > 1:
+            break
+    return found
 
 
 def _rows(path: Path, delimiter: str, encoding: str) -> Iterator[Row]:

@@ -10,6 +10,7 @@ import numpy as np
 from rspca.formats.columns import is_number
 from rspca.formats.files import lines
 from rspca.formats.named import Array, Named
+from rspca.formats.term_weights import TermWeights, document_counts
 
 
 def read_documents(
@@ -21,8 +22,9 @@ def read_documents(
     max_length: int = 30,
     min_documents: int = 1,
     idf: bool = True,
-    empty: str = "error",
+    empty: str = "auto",
     encoding: str = "utf-8",
+    term_weights: TermWeights | None = None,
 ) -> Named:
     """Return documents as weights of their words, through :func:`rspca.text.term_matrix`.
 
@@ -37,21 +39,25 @@ def read_documents(
         Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
     stop_words, min_length, max_length, min_documents, idf, empty, encoding
         As in :func:`rspca.text.term_matrix`.
+    term_weights : TermWeights
+        Weights of a fit, ``model.term_weights_``: documents become rows of the features of that model.
     """
-    from rspca.text import term_counts, tf_idf
+    from rspca.text import weighted_documents
 
     if not path.is_dir():
         _check_text(path, encoding)
     try:
-        counts, words, names = term_counts(
+        found = weighted_documents(
             path, pattern=pattern, stop_words=stop_words, min_length=min_length, max_length=max_length,
-            min_documents=min_documents, empty=empty, encoding=encoding,
+            min_documents=min_documents, idf=idf, empty=empty, encoding=encoding, term_weights=term_weights,
         )  # fmt: skip
-        weights = tf_idf(counts, idf=idf, documents=names)
     except ValueError as error:
         raise (error if str(path) in str(error) else ValueError(f"{path}: {error}")) from None
-    having = np.bincount(counts.indices, minlength=counts.shape[1])
-    return Named(weights, words, names, {"documents": having}, _folders(path, names))
+    rows, words, names = found.terms
+    return Named(
+        rows, words, names, {"documents": document_counts(found.counts)}, _folders(path, names),
+        notes=found.known.notes(), terms=found.known,
+    )  # fmt: skip
 
 
 def _folders(path: Path, names: tuple[str, ...]) -> dict[str, Array]:

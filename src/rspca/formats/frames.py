@@ -8,19 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import reason, shown
-from rspca.formats.columns import arranged, check_labels
+from rspca.checks import RefusedFile, reason, shown
+from rspca.formats.columns import (
+    advice_for_text,
+    arranged,
+    check_labels,
+    check_row_names,
+    is_truth,
+    listed,
+    looks_numeric,
+    not_text,
+    row_column,
+)
 from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
 from rspca.memory import check_room
 
+CELL_BYTES = 8
+"""What a cell takes in memory at least, however well the file is compressed."""
 
-def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False) -> Named:
+
+def read_parquet(
+    path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False, row_names: str | bool | None = None
+) -> Named:
     """Return a frame in a .parquet file; it needs pyarrow, the extra ``parquet``.
 
     Columns of numbers or truth values are features. The index that pandas stored names the samples (its levels, joined,
     if it has several, which are labels too); without one, a first column of text whose entries differ does. Other
-    columns describe the samples. Missing entries are refused.
+    columns describe the samples. Missing entries are refused, and so are columns of lists or records, and text that may
+    be numbers, such as 10%, unless `labels` or `row_names` name it.
 
     Parameters
     ----------
@@ -30,7 +46,10 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
         Columns that describe samples, of any kind. Other columns without numbers are kept so too, with a warning.
     transpose : bool
         Whether the file has features in rows.
+    row_names : str or bool
+        The column that names the samples; True: the first; False: none; None: found out.
     """
+    check_row_names(row_names)
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -38,28 +57,83 @@ def read_parquet(path: Path, *, labels: str | Iterable[str] = (), transpose: boo
     if is_gzipped(path):
         raise ValueError(f"{path} is gzipped; unpack it with gunzip.")
     try:
-        table = parquet.read_table(path, use_threads=False)
+        with parquet.ParquetFile(path) as stored:
+            schema, rows = stored.schema_arrow, int(stored.metadata.num_rows)
+        _check_columns(path, schema, rows)
+        table = parquet.read_table(path, use_threads=False, read_dictionary=_text_columns(schema))
         names, index = [str(name) for name in table.column_names], _stored_index(table)
-    except (FileNotFoundError, PermissionError, MemoryError):
+    except (FileNotFoundError, PermissionError, MemoryError, RefusedFile):
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of pyarrow, and in what pandas stored in it
         raise ValueError(f"{path} is not a .parquet file, or it is damaged: {reason(error)}") from error
     wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
     check_labels(path, wanted, names)
-    text = [name for name in names if name in wanted or name in index or not _is_numeric(table, name)]
+    given = row_column(path, row_names, names, wanted) if names else None
+    text = [name for name in names if name in (*wanted, *index, given) or not _is_numeric(table, name)]
     numeric = [name for name in names if name not in set(text)]
     if not table.num_rows:
         raise ValueError(f"{path} has names and no rows.")
-    described = {name: plain(np.array(table[name].to_pylist())).tolist() for name in text}
+    described = {name: plain(np.array(_cells(path, table, name))).tolist() for name in text}
     first = next((name for name in (index or names[:1]) if name in text and name not in wanted), None)
-    if len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
+    for name in text:
+        if name not in (*wanted, *index, given):
+            _check_text(path, name, described[name], first=name == names[0])
+    if row_names is not None:
+        first, wanted = given, [*wanted, *(name for name in index if name != given)]
+    elif len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
         first = joined = "/".join(index)
         levels = zip(*(described[one] for one in index), strict=True)
         described[joined] = ["/".join(map(str, one)) for one in levels]
         wanted = [*wanted, *index]
     return arranged(
         path, _matrix(path, table, numeric), numeric, described, labels=wanted, first=first, transpose=transpose,
+        given=given is not None,
     )  # fmt: skip
+
+
+def _check_text(path: Path, name: str, cells: list[Any], *, first: bool) -> None:
+    """Raise if a column of text may hold numbers; those that are plain were stored as text on purpose."""
+    texts = [str(cell) for cell in cells]
+    wrong = not_text(texts, first=first)
+    if wrong is not None and (looks_numeric(texts[wrong]) or is_truth(texts[wrong])):
+        advice = advice_for_text(texts[wrong], name, first=first)
+        place = f"{path}, row {wrong + 1}, column {shown(name)}"
+        raise ValueError(f"{place}: {texts[wrong][:40]!r} is not a number. {advice}")
+
+
+def _check_columns(path: Path, schema: Any, rows: int) -> None:
+    """Raise if a column has lists or records for cells, or all together more cells than there is memory for."""
+    from pyarrow import types
+
+    nested = [field.name for field in schema if types.is_nested(field.type)]
+    if nested:
+        kind = shown(schema.field(nested[0]).type, 60) if schema.names.count(nested[0]) == 1 else "nested"
+        raise RefusedFile(
+            f"{path}: {len(nested)} column(s) have lists or records for cells ({listed(nested, 3)}: {kind}); spread "
+            "each over columns of its own, or leave it out."
+        )
+    size = rows * len(schema) * CELL_BYTES
+    check_room(size, f"{path}, unpacked to {rows} rows and {len(schema)} columns,", "Choose fewer of them first.")
+
+
+def _text_columns(schema: Any) -> list[str]:
+    """Return the columns of text, which are read as a dictionary: one long text in all rows is read once."""
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return [field.name for field in schema if any(test(field.type) for test in tests)]
+
+
+def _cells(path: Path, table: Any, name: str) -> list[Any]:
+    """Return the cells of a column that is no feature, if there is memory for them: texts as long as the longest."""
+    from pyarrow import types
+
+    column = table[name]
+    if types.is_dictionary(column.type):
+        longest = max((len(one) for chunk in column.chunks for one in chunk.dictionary.to_pylist() if one), default=0)
+        check_room(4 * longest * len(column), f"column {shown(name)} of {path}", "Shorten its texts, or leave it out.")
+    cells: list[Any] = column.to_pylist()
+    return cells
 
 
 def _stored_index(table: Any) -> list[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rspca.checks import reason, shown
 from rspca.formats.files import PathLike, lines
+from rspca.memory import GrowingRoom
 
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
 _MISSING = {"": "nan", "null": "nan", "NULL": "nan", "NA": "nan"}
@@ -99,6 +100,7 @@ def _table(path: Path, rows: Iterator[tuple[int, str]]) -> tuple[tuple[str, ...]
         raise ValueError(f"{path}, after {_BEGIN}: a line ID_REF with the names of the samples, all different, is due.")
     features: list[str] = []
     values: array[float] = array("d")
+    room = GrowingRoom(f"the table in {path}", "Choose fewer rows or samples first.")
     for number, line in rows:
         if line == _END:
             break
@@ -110,6 +112,7 @@ def _table(path: Path, rows: Iterator[tuple[int, str]]) -> tuple[tuple[str, ...]
             values.extend(_number(field) for field in map(_unquoted, fields))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}, {shown(features[-1])}: {reason(error)}.") from error
+        room.check(8 * len(values))
     else:
         raise ValueError(f"{path} has no {_END}: it is cut off after {len(features)} rows; get it again.")
     for number, line in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.checks import reason
+from rspca.arguments import argument
+from rspca.checks import RefusedFile, reason
 from rspca.formats.archives import checked_sparse
+from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_group
 from rspca.formats.named import Array, Named, plain
 from rspca.operators.blocks import BlockOperator, memory_size
 from rspca.operators.rows import SomeColumns, StoredRows
@@ -27,7 +29,8 @@ def read_h5ad(
     """Return the matrix of an AnnData file; it needs anndata, the extra ``anndata``.
 
     Nothing else in the file is read but obs, which describes the samples, and var, which describes the features. A
-    matrix that is larger than `max_memory`, dense or by rows (CSR), stays on disk and is read in blocks of rows.
+    matrix that is larger than `max_memory`, dense or by rows (CSR), stays on disk and is read in blocks of rows. A file
+    that leads to others (external storage, external links, virtual datasets) is refused.
 
     Parameters
     ----------
@@ -67,14 +70,22 @@ def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Na
     except ImportError as error:
         raise ImportError(f"{path}: to read .h5ad needs anndata 0.11: pip install 'rspca[anndata]'.") from error
     try:
+        check_self_contained(file, str(path))
         stored = _element(file, path, layer)
+        if hasattr(stored, "keys"):
+            check_sparse_group(stored, str(path))
+        for group in (file["obs"], file["var"]):
+            check_columns_fit(group, str(path))
+    except (RefusedFile, MemoryError):
+        raise
+    except Exception as error:  # a damaged file can fail anywhere inside of h5py
+        raise _damaged(path, error) from error
+    try:
         obs, var = read_elem(file["obs"]), read_elem(file["var"])
         X = sparse_dataset(stored) if hasattr(stored, "keys") else stored
         shape, _ = tuple(X.shape), np.dtype(X.dtype)
-    except _Absent:
-        raise
-    except Exception as error:  # a damaged file can fail anywhere inside of h5py and anndata
-        raise ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {reason(error)}") from error
+    except Exception as error:  # and of anndata
+        raise _damaged(path, error) from error
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
@@ -126,16 +137,18 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     group = getattr(X, "group", None)
     if group is None:
         if int(np.prod(X.shape, dtype=object)) * X.dtype.itemsize <= limit:
-            return X[...] if columns is None else X[...][:, columns]
+            dense = _loaded(lambda: X[...], where)
+            return dense if columns is None else dense[:, columns]
         return BlockOperator(X if columns is None else SomeColumns(X, columns), limit)
-    size = sum(group[name].size * group[name].dtype.itemsize for name in ("data", "indices", "indptr"))
+    check_sparse_group(group, where)
+    size = sum(group[name].size * group[name].dtype.itemsize for name in SPARSE_PARTS)
     if size <= limit:
-        loaded = _checked(X.to_memory(), where)
+        loaded = _checked(_loaded(X.to_memory, where), where)
         return loaded if columns is None else loaded[:, columns]
     if X.format != "csr":
         raise ValueError(
             f"{where}: its matrix takes {size:,} bytes and is stored by columns (CSC), so its rows cannot be read in "
-            "blocks. Raise max_memory, or write it by rows with scipy.sparse.csr_matrix."
+            f"blocks. Raise {argument('max_memory')}, or write it by rows with scipy.sparse.csr_matrix."
         )
     try:
         rows = StoredRows(group["data"], group["indices"], group["indptr"], X.shape[1])
@@ -144,28 +157,37 @@ def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     return BlockOperator(rows if columns is None else SomeColumns(rows, columns), limit)
 
 
-class _Absent(ValueError):
-    """The file is whole and has not what was asked for."""
+def _loaded(load: Callable[[], Any], where: str) -> Any:
+    """Return what is loaded; what SciPy and h5py make of damage, and of contradictions, becomes one line."""
+    try:
+        return load()
+    except (ValueError, IndexError, TypeError, OSError) as error:
+        raise ValueError(f"{where} is damaged: {reason(error)}.") from error
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path} is not a .h5ad file of this layout, or it is damaged: {reason(error)}")
 
 
 def _element(file: Any, path: Path, layer: str | None) -> Any:
     missing = [name for name in ("obs", "var") if name not in file]
     if missing:
-        raise _Absent(f"{path} has no {' and no '.join(missing)}, so it is no AnnData file.")
+        raise RefusedFile(f"{path} has no {' and no '.join(missing)}, so it is no AnnData file.")
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
-            raise _Absent(f"{path} has no X; give layer=, one of {', '.join(layers) or 'none'}.")
+            raise RefusedFile(
+                f"{path} has no X; give one of its layers as {argument('layer')}: {', '.join(layers) or 'none'}."
+            )
         return file["X"]
     if layer not in layers:
-        raise _Absent(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")
+        raise RefusedFile(f"{path} has no layer {layer!r}; its layers are {', '.join(layers) or 'none'}.")
     return file["layers"][layer]
 
 
 def _checked(X: Any, where: str) -> Any:
     """Return a sparse matrix after a look at every index: products do not look."""
-    X = scipy.sparse.csc_array(X) if X.format == "csc" else scipy.sparse.csr_array(X)
     try:
-        return checked_sparse(X)
+        return checked_sparse(scipy.sparse.csc_array(X) if X.format == "csc" else scipy.sparse.csr_array(X))
     except ValueError as error:
         raise ValueError(f"{where} is damaged: {reason(error)}.") from error

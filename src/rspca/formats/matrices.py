@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from rspca.checks import reason
+from rspca.checks import RefusedFile, reason
 from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
 from rspca.formats.market import check_sides, parsed
 from rspca.formats.named import Named, plain
@@ -100,7 +100,7 @@ def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
 
 def _damaged(path: Path, what: str, error: Exception) -> Exception:
     """Return what to raise: a damaged file can fail anywhere inside of zipfile, zlib, NumPy and SciPy."""
-    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | MemoryError):
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | MemoryError | RefusedFile):
         return error
     if path.suffix.lower() == ".gz" and what.startswith(("a .npy", "a .npz")):
         return ValueError(f"{path} is gzipped, which is read of text only; unpack it with gunzip.")

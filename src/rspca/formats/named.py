@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.formats.term_weights import DocumentTerms
+
 Array = NDArray[Any]
 
 
@@ -22,6 +24,7 @@ class Named:
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what the user is to be told
+    terms: DocumentTerms | None = None  # of documents: their words and the weights of these
 
     def transposed(self) -> Named:
         """Return the same with rows for columns."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rspca.atomic import written_atomically
+from rspca.arguments import where_known
+from rspca.atomic import replaced_together, written_atomically
 from rspca.checks import check_choice, rectangular, shown
 from rspca.formats.files import GZIP_MAGIC, PathLike, lines, read_bytes
 from rspca.memory import check_room
@@ -154,7 +155,10 @@ def beside(bed: Path, suffix: str) -> Path:
     endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
     there = [one for one in (bed.with_name(f"{stem}.{ending}") for ending in endings) if one.exists()]
     if not there:
-        raise FileNotFoundError(f"{bed} has no {stem}.{suffix} beside it; name it with {suffix}=...")
+        raise FileNotFoundError(
+            f"{bed} has no {stem}.{suffix} beside it; put it there"
+            f"{where_known(suffix, f', or name it with {suffix}=')}."
+        )
     return there[0]
 
 
@@ -218,11 +222,12 @@ def write_plink(
         "bim": "".join("\t".join(line) + "\n" for line in zip(*bim, strict=True)),
         "fam": "".join(f"{f}\t{i}\t0\t0\t0\t-9\n" for f, i in zip(*fam, strict=True)),
     }
-    with written_atomically(bed) as file:
-        file.write(b"\x6c\x1b\x01")
-        for start in range(0, n, _BLOCK):
-            file.write(pack(X[:, start : start + _BLOCK]).tobytes())
-        for suffix, content in text.items():  # when all genotypes are written, and before they are in place
+    with replaced_together():
+        with written_atomically(bed) as file:
+            file.write(b"\x6c\x1b\x01")
+            for start in range(0, n, _BLOCK):
+                file.write(pack(X[:, start : start + _BLOCK]).tobytes())
+        for suffix, content in text.items():
             with written_atomically(bed.with_suffix(f".{suffix}")) as beside_it:
                 beside_it.write(content.encode())
 

@@ -69,22 +69,15 @@ def read_regions(path: PathLike) -> tuple[Region, ...]:
             raise ValueError(f"{path}, line {number}: a BED line has a chromosome, a start and an end; got {got!r}.")
         if int(fields[1]) > int(fields[2]):
             raise ValueError(f"{path}, line {number}: the region ends at {fields[2]}, before its start {fields[1]}.")
-        found.append(Region(bare_name(fields[0]), int(fields[1]) + 1, int(fields[2])))
+        found.append(Region(fields[0], int(fields[1]) + 1, int(fields[2])))
     if not found:
         raise ValueError(f"{path} has no regions: a BED file has lines of chromosome, start and end.")
     return tuple(found)
 
 
-def inside(chromosomes: Array, positions: Array, regions: Iterable[Region]) -> Array:
-    """Return which of these places lie in any of the regions."""
-    names = np.array([bare_name(one) for one in chromosomes.tolist()])
+def inside(names: Array, positions: Array, regions: Iterable[Region]) -> Array:
+    """Return which of these places lie in any of the regions; chromosomes are compared by name as they are."""
     found = np.zeros(len(names), dtype=bool)
     for region in regions:
         found |= (names == region.chromosome) & (positions >= region.first) & (positions <= region.last)
     return found
-
-
-def bare_name(chromosome: str) -> str:
-    """Return the name of a chromosome without "chr", and a number without zeros before it."""
-    name = chromosome[3:] if chromosome.lower().startswith("chr") else chromosome
-    return (name.lstrip("0") or "0") if name.isdigit() else name

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.checks import shown
+from rspca.formats.chromosomes import Naming, compared_names, left_out_note, naming_of, requested_names
 from rspca.formats.files import PathLike, lines
 from rspca.formats.named import Array
 from rspca.formats.plink import read_fam
-from rspca.formats.regions import LONG_RANGE_LD, bare_name, inside, read_regions
-
-AUTOSOMES = tuple(str(number) for number in range(1, 23))
+from rspca.formats.regions import LONG_RANGE_LD, inside, read_regions
 
 
 def same_people(paths: Sequence[Path], encoding: str) -> dict[str, Array]:
@@ -41,68 +40,84 @@ def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
         raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {some}; {advice}.")
 
 
-def chosen_snps(
-    tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None
-) -> list[Array]:
+class Chosen(NamedTuple):
+    """The rows of each .bim that are to be used, and what was left out by chromosome, in words."""
+
+    rows: list[Array]
+    note: str
+
+
+def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
     """Return for each .bim the rows that are to be used; say which chromosomes and SNPs asked for are in none."""
     asked = None if snps is None else list(dict.fromkeys(line[0] for line in _listed("snps", snps)))
-    named = _chromosomes(chromosomes)
-    regions = None if exclude is None else _regions_of(exclude)
-    there, found = set[str](), set[str]()
+    naming = naming_of(tables)
+    names = [compared_names(table["chromosome"], naming) for table in tables]
+    on_chromosomes = _on_chromosomes(names, chromosomes, naming)
+    regions = None if exclude is None else _regions_of(exclude, naming)
+    found = set[str]()
     rows = []
-    for table in tables:
-        kept = np.ones(len(table["snp"]), dtype=bool)
-        if named is not None:
-            names = {str(one): bare_name(one) for one in np.unique(table["chromosome"])}
-            there.update(names.values())
-            kept &= np.isin(table["chromosome"], [one for one, bare in names.items() if bare in named])
+    for table, places, used in zip(tables, names, on_chromosomes, strict=True):
+        kept = used.copy()
         if asked is not None:
             listed = np.isin(table["snp"], asked)
             found.update(table["snp"][listed].tolist())
             kept &= listed
         if regions is not None:
-            kept &= ~inside(table["chromosome"], table["position"], regions)
+            kept &= ~inside(places, table["position"], regions)
         rows.append(np.flatnonzero(kept))
-    if named is not None and named != AUTOSOMES:
-        _tell_absent("chromosomes", [one for one in named if one not in there], len(named))
     if asked is not None:
-        _tell_absent("SNPs", [one for one in asked if one not in found], len(asked))
-    return rows
+        _tell_absent("SNPs", [one for one in asked if one not in found], len(asked), stacklevel=5)
+    labels = [table["chromosome"] for table in tables]
+    return Chosen(rows, left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes)))
 
 
-def _tell_absent(what: str, absent: Sequence[str], asked: int) -> None:
+def is_autosomes(chromosomes: Any) -> bool:
+    """Tell whether the autosomes are asked for, and not chromosomes by name."""
+    return isinstance(chromosomes, str) and chromosomes == "autosomes"
+
+
+def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) -> list[Array]:
+    """Return which SNPs of each .bim lie on the chromosomes asked for; warn of those that are not there."""
+    there = {str(one) for each in names for one in np.unique(each)}
+    if isinstance(chromosomes, str) and chromosomes == "all":
+        used = there
+    elif is_autosomes(chromosomes):
+        used = {name for name in there if naming.is_autosome(name)}
+    else:
+        wanted = requested_names(chromosomes, naming, there)
+        used = there & set(wanted)
+        absent = [one for one in wanted if one not in there]
+        if used:  # if none is there, nothing is left, which is an error
+            _tell_absent("chromosomes", absent, len(wanted), stacklevel=6)
+    return [np.isin(each, list(used)) for each in names]
+
+
+def _tell_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
     if absent:
         some = ", ".join(shown(one, 80) for one in absent[:3]) + (", ..." if len(absent) > 3 else "")
         warnings.warn(f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.", UserWarning,
-                      stacklevel=5)  # fmt: skip
+                      stacklevel=stacklevel)  # fmt: skip
 
 
-def _regions_of(exclude: PathLike) -> Any:
+def _regions_of(exclude: PathLike, naming: Naming) -> Any:
+    """Return regions with their chromosomes named as those of the .bim are compared."""
     if str(exclude) in LONG_RANGE_LD:
         return LONG_RANGE_LD[str(exclude)]
     if not Path(exclude).exists():
         known = ", ".join(LONG_RANGE_LD)
-        raise FileNotFoundError(f"exclude={str(exclude)!r} is neither one of {known} nor a BED file that exists.")
-    return read_regions(exclude)
-
-
-def _chromosomes(chromosomes: Any) -> tuple[str, ...] | None:
-    """Return the names of the chromosomes asked for, as they are compared; None for all."""
-    if isinstance(chromosomes, str) and chromosomes in ("all", "autosomes"):
-        return None if chromosomes == "all" else AUTOSOMES
-    if isinstance(chromosomes, str | numbers.Integral):
-        chromosomes = [chromosomes]
-    if not isinstance(chromosomes, Iterable):
-        raise TypeError(f'chromosomes={chromosomes!r} is not known; give "autosomes", "all", or names.')
-    return tuple(dict.fromkeys(bare_name(str(one)) for one in chromosomes))
+        raise FileNotFoundError(
+            f"{argument('exclude', str(exclude))} is neither one of {known} nor a BED file that exists."
+        )
+    return [one._replace(chromosome=naming.of_request(one.chromosome)) for one in read_regions(exclude)]
 
 
 def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
     """Return what to say where no SNP was chosen."""
     there = dict.fromkeys(name for table in tables for name in table["chromosome"].tolist())
     return (
-        f"No SNP is left: chromosomes={chromosomes!r}, and those there are {', '.join(there)}. "
-        'Choose among these, give chromosomes="all", or loosen snps and exclude.'
+        f"No SNP is left: {argument('chromosomes', chromosomes)}, and those there are {', '.join(there)}. "
+        f"Choose among these, give {argument('chromosomes', 'all')}, or loosen {argument('snps')} and "
+        f"{argument('exclude')}."
     )
 
 
@@ -132,20 +147,30 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
     if isinstance(names, str | os.PathLike):
         return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
     if not isinstance(names, Iterable):
-        raise TypeError(f"{what}={names!r} is neither a file nor a list of names.")
+        raise TypeError(f"{argument(what, names)} is neither a file nor a list of names.")
     return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
 
 
-def kept_snps(snps: Array, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
-    """Return the SNPs that are common enough and called often enough."""
-    if max_missing == 1.0 and np.any(missing == 1.0):
-        empty = snps[missing == 1.0]
+def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
+    """Raise if SNPs have no call at all: if all are so, and unless they are to be kept, if one is."""
+    empty = snps[missing == 1.0]
+    if len(empty) == len(snps):
+        raise ValueError(f"{where}: none of the {len(snps)} SNPs has a single call; there is nothing to work on.")
+    if len(empty) and not keep:
         raise ValueError(
-            f"{len(empty)} SNP(s) have no call at all, the first is {empty[0]}; leave them out with max_missing=0.99."
+            f"{where}: {len(empty)} of the {len(snps)} SNPs have no call at all, the first is {shown(empty[0], 80)}; "
+            f"leave them out with {argument('max_missing', 0.99)}."
         )
+
+
+def kept_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
+    """Return the SNPs that are common enough and called often enough; `where` names the files in errors."""
     # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
     common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
     kept = np.flatnonzero(common & (missing <= max_missing))
     if not len(kept):
-        raise ValueError(f"No SNP has min_frequency={min_frequency} and max_missing={max_missing}; loosen them.")
+        raise ValueError(
+            f"{where}: no SNP has {argument('min_frequency', min_frequency)} and "
+            f"{argument('max_missing', max_missing)}; loosen them."
+        )
     return kept

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.ascent import Tell
 from rspca.certificates.semidefinite import semidefinite
 from rspca.checks import TooLarge, check_sparsity
@@ -40,8 +41,8 @@ def dspca(
     ks = check_sparsity(k, n_components, op.shape[1])
     if op.shape[1] > MOST_FEATURES:
         raise TooLarge(
-            f"method='dspca' works with dense n x n matrices: X has {op.shape[1]} features, at most {MOST_FEATURES} "
-            "are allowed. Choose fewer features first, or another method."
+            f"{argument('method', 'dspca')} works with dense n x n matrices: X has {op.shape[1]} features, at most "
+            f"{MOST_FEATURES} are allowed. Choose fewer features first, or another method."
         )
     find = partial(dspca_component, normalization=normalization, tol=tol, max_iter=max_iter)
     return one_after_another(find, op, ks, deflation=deflation, **loop)

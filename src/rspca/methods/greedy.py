@@ -8,7 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from rspca.arguments import argument
 from rspca.ascent import Tell
+from rspca.certificates.certify import rounding_margin
 from rspca.certificates.duals import scores_dual, separating_penalties
 from rspca.checks import TooLarge, check_integer, check_sparsity
 from rspca.components import Component, Loop
@@ -53,8 +55,9 @@ def greedy(
         check_integer("start", start, 0, op.shape[1] - 1, " (a column of X)")
     if sum(ks) * op.shape[0] * op.shape[1] > MOST_READ:
         raise TooLarge(
-            f"method='greedy' multiplies by X once for each feature it takes: {sum(ks)} products with a matrix of "
-            f"{op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower k, or choose another method."
+            f"{argument('method', 'greedy')} multiplies by X once for each feature it takes: {sum(ks)} products with a "
+            f"matrix of {op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower {argument('k')}, "
+            "or choose another method."
         )
     find = partial(greedy_component, normalization=normalization, start=start)
     return one_after_another(find, op, ks, deflation=deflation, **loop)
@@ -114,18 +117,22 @@ def products(op: OperatorMixin) -> Step:
 def certainly_optimal(op: OperatorMixin, support: Array, tol: float = 1e-9) -> bool:
     """Return True only if no support of the same size has more variance, by more than tol, relatively.
 
-    False says nothing. The test succeeds where the support stands out: on data with planted features, or large k.
+    Rounding counts against it, and single-precision data are taken as the exact numbers they are. False says nothing.
+    The test succeeds where the support stands out: on data with planted features, or large k.
     """
     if min(op.shape) > MOST_CERTIFIED:
         raise TooLarge(
             f"The test of optimality is dense: {min(op.shape)} samples or features are more than {MOST_CERTIFIED}."
         )
+    op = op.to_float64()
     X = _factor(op)
     left, singular, _ = np.linalg.svd(X[:, support], full_matrices=False)
     factor, squares = DenseOperator(X), (X.T @ left[:, 0]) ** 2
     penalties = separating_penalties(squares, support, PENALTIES)
     bounds = [scores_dual(factor, left[:, 0], len(support), rho) for rho in penalties]
-    return bool(min(bounds, default=np.inf) <= (1.0 + tol) * singular[0] ** 2)
+    upper = min(bounds, default=np.inf)
+    margin = rounding_margin(op, len(support), upper, eligible_features(op))
+    return bool(upper + margin <= (1.0 + tol) * singular[0] ** 2)
 
 
 def _factor(op: OperatorMixin) -> Array:

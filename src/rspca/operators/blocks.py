@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.arguments import argument
 from rspca.checks import spelled, without_mask
 from rspca.operators.kept import KeptColumns
-from rspca.operators.matrix import DenseOperator, each_entry_once
+from rspca.operators.matrix import DenseOperator, each_entry_once, float_type
 from rspca.operators.protocol import Array, Meter, OperatorMixin, chunks
 from rspca.operators.rows import StoredRows, row_bytes_of
 
@@ -46,16 +47,24 @@ class BlockOperator(OperatorMixin):
         Bytes for the blocks in flight, and as many again at most for columns, as a number or "500MB".
     """
 
-    def __init__(self, source: Any, max_memory: int | str | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        max_memory: int | str | None = None,
+        *,
+        dtype: Any = None,
+        shift: Array | None = None,
+        meter: Meter | None = None,
+    ) -> None:
         self.source = source
         self.max_memory = memory_size(max_memory)
         self._reading = _reader(source)
         self._file = _hdf5_file(source)
         self._file_bytes = _size(self._file)
-        stored = np.dtype(source.dtype)
-        self._dtype = np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
+        self._dtype = float_type(np.dtype(source.dtype)) if dtype is None else np.dtype(dtype)
+        self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
         self._bytes_each = row_bytes_of(source)
-        self._meter = Meter()
+        self._meter = meter or Meter()
         self._kept = KeptColumns(self.restricted_bytes(1), self.max_memory)
 
     @property
@@ -95,7 +104,23 @@ class BlockOperator(OperatorMixin):
     def _floats(self, block: Any) -> Any:
         if scipy.sparse.issparse(block):
             return block.astype(self._dtype, copy=False)
-        return np.asarray(without_mask(block), dtype=self._dtype)
+        rows = np.asarray(without_mask(block), dtype=self._dtype)
+        return rows if self._shift is None else rows - self._shift
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, and shifted columns apart."""
+        if scipy.sparse.issparse(self._reading()(slice(0, 1))):
+            return super().shifted(shift)
+        before = 0.0 if self._shift is None else self._shift
+        return BlockOperator(
+            self.source, self.max_memory, dtype=self._dtype, shift=np.asarray(shift) + before, meter=self._meter
+        )
+
+    def to_float64(self) -> BlockOperator:
+        """X as the exact numbers it holds, converted block of rows by block of rows."""
+        if self._dtype == np.float64:
+            return self
+        return BlockOperator(self.source, self.max_memory, dtype=np.float64, shift=self._shift, meter=self._meter)
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -237,10 +262,10 @@ def memory_size(limit: int | str | None) -> int:
     given = limit if isinstance(limit, str) else spelled(limit)
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", given.lower())
     if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
-        raise ValueError(f"max_memory={spelled(limit)} is not a size; give bytes, or for example '500MB' or '4GiB'.")
+        raise ValueError(f"{argument('max_memory', limit)} is not a size; give bytes, or for example 500MB or 4GiB.")
     size = int(float(match[1]) * _UNITS[match[2]])
     if size < 10**6:
-        raise ValueError(f"max_memory={limit!r} is {size} bytes; at least 1 MB is needed.")
+        raise ValueError(f"{argument('max_memory', limit)} is {size} bytes; at least 1 MB is needed.")
     return size
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from rspca.arguments import argument
 from rspca.checks import without_mask
 from rspca.operators.blocks import BlockOperator
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
@@ -208,6 +209,26 @@ class ClusterOperator(OperatorMixin):
             ends = np.cumsum([len(at) for at in places if len(at)])
         return type(self)(self.client, blocks, ends, self.axis, shape, self._dtype, meter=self._meter, share=share)
 
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', by the workers."""
+        return self._changed("shifted", [(shift[part] if self.axis == 1 else shift,) for part in self._slices])
+
+    def to_float64(self) -> OperatorMixin:
+        """X with products in float64, by the workers."""
+        return self if self._dtype == np.float64 else self._changed("to_float64", [()] * len(self.blocks), np.float64)
+
+    def _changed(self, method: str, arguments: Sequence[tuple[Any, ...]], dtype: Any = None) -> ClusterOperator:
+        """Return the operator of what this method of each block returns, which stays with the workers."""
+        blocks = [
+            self.client.submit(_call, block, method, *given, pure=False)
+            for block, given in zip(self.blocks, arguments, strict=True)
+        ]
+        ends = np.array([part.stop for part in self._slices])
+        dtype = self._dtype if dtype is None else np.dtype(dtype)
+        return ClusterOperator(
+            self.client, blocks, ends, self.axis, self.shape, dtype, meter=self._meter, share=self._share
+        )
+
     def _places(self, support: Array) -> list[Array]:
         """Return for each block of columns which entries of the support are in it."""
         return [np.flatnonzero((support >= part.start) & (support < part.stop)) for part in self._slices]
@@ -317,11 +338,13 @@ def connected(client: Any) -> Any:
             connect: Any = distributed.Client
             client = connect(client, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError) as error:
-            raise ConnectionError(f"No scheduler answers at {client!r}; start one, or leave client=None.") from error
+            raise ConnectionError(
+                f"No scheduler answers at {client!r}; start one, or leave out {argument('client')}."
+            ) from error
     if getattr(client, "status", None) != "running":
         raise ConnectionError(f"The Dask client is {getattr(client, 'status', 'not one')}; connect it to a scheduler.")
     if not client.scheduler_info()["workers"]:
-        raise ConnectionError("The Dask scheduler has no workers; start some, or leave client=None.")
+        raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
     return client
 
 

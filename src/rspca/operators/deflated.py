@@ -7,8 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from rspca.operators.protocol import Array, OperatorMixin, Wrapper
-from rspca.operators.rankone import LowRank, cancels, less_outer, rounding_less_outer
+from rspca.operators.rankone import LowRank, cancels, less_outer
 
+ROUNDING_LEFT = 4.0
+"""Multiple of the rounding error of a deflated column up to which its length is nothing but rounding."""
 DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
 """Share of a squared norm below which a difference to it may have lost all its digits."""
 
@@ -21,10 +23,14 @@ class Deflated(Wrapper):
 
     first_block = AS_DENSE
 
-    def __init__(self, inner: OperatorMixin, v: Array, scores: Array | None = None) -> None:
+    def __init__(
+        self, inner: OperatorMixin, v: Array, scores: Array | None = None, direction_error: float = 0.0
+    ) -> None:
         super().__init__(inner)
         self.v = np.asarray(v, dtype=np.float64)
         self.left: Array = inner.matmat(self.v) if scores is None else scores
+        self.direction_error = direction_error
+        """Bound on the distance of v from the unit vector that it stands for."""
 
     def _project(self, V: Array) -> Array:
         return less_outer(V, self.v, self.v @ V)
@@ -61,11 +67,25 @@ class Deflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
-        return _without_rounding(left, self)
+        return _without_rounding(left, norms + (np.linalg.norm(self.left) * self.v) ** 2, self)
 
-    def rounding(self) -> Array:
-        """Errors of the data and of what is taken off."""
-        return rounding_less_outer(self, self.left, self.v)
+    def reach(self) -> Array:
+        """Lengths of the data, and of the terms whose sum, the scores of v, is taken off."""
+        lengths = self.inner.reach()
+        return lengths + np.abs(self.v) * float(np.abs(self.v) @ lengths)
+
+    def data_errors(self) -> Array:
+        """Errors of the columns, of the scores that are taken off them, and of the direction v."""
+        errors = self.inner.data_errors()
+        turned = float(np.linalg.norm(self.left)) + np.abs(self.v) * float(np.sqrt(self.inner.sq_norms.sum()))
+        turned = self.direction_error * (1.0 + self.direction_error) * turned
+        return errors + np.abs(self.v) * float(np.abs(self.v) @ errors) + turned
+
+    def to_float64(self) -> OperatorMixin:
+        """X (I - v v') with products in float64, Xv computed again."""
+        return (
+            self if self.dtype == np.float64 else Deflated(self.inner.to_float64(), self.v, None, self.direction_error)
+        )
 
     def restrict(self, support: Array) -> OperatorMixin:
         """X_S - (Xv) v_S' as a rank-one change of the restricted data."""
@@ -80,10 +100,15 @@ class ScoreDeflated(Wrapper):
 
     first_block = AS_DENSE
 
-    def __init__(self, inner: OperatorMixin, u: Array, loadings: Array | None = None) -> None:
+    amplification = 1.0
+    """Factor by which taking off u enlarges an error of X'X."""
+
+    def __init__(self, inner: OperatorMixin, u: Array, direction_error: float = 0.0) -> None:
         super().__init__(inner)
         self.u = np.asarray(u, dtype=np.float64)
-        self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64) if loadings is None else loadings
+        self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64)
+        self.direction_error = direction_error
+        """Bound on the distance of u from the unit vector that it stands for."""
 
     def matmat(self, V: Array, /) -> Array:
         """(I - u u') X V."""
@@ -116,7 +141,7 @@ class ScoreDeflated(Wrapper):
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, self)
+        return _without_rounding(norms - self.loadings**2, norms, self)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
@@ -126,25 +151,45 @@ class ScoreDeflated(Wrapper):
         along = gram @ self.u
         return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
 
-    def rounding(self) -> Array:
-        """Errors of the data and of what is taken off."""
-        return self.inner.rounding() + float(np.finfo(self.dtype).eps) * np.abs(self.loadings)
+    def reach(self) -> Array:
+        """Lengths of the data and of what is taken off."""
+        return self.inner.reach() + np.abs(self.loadings)
+
+    def data_errors(self) -> Array:
+        """Errors of the columns, and of the direction u."""
+        turned = np.abs(self.loadings) + np.sqrt(self.inner.sq_norms)
+        return self.inner.data_errors() + self.direction_error * (1.0 + self.direction_error) * turned
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """Error of X'X, which dividing by the variance of the scores amplifies."""
+        return self.inner.gram_error * self.amplification
+
+    def to_float64(self) -> OperatorMixin:
+        """(I - u u') X with products in float64, X'u computed again."""
+        if self.dtype == np.float64:
+            return self
+        out = ScoreDeflated(self.inner.to_float64(), self.u, self.direction_error)
+        out.amplification = self.amplification
+        return out
 
     def restrict(self, support: Array) -> LowRank:
         """X_S - u (X'u)_S' as a rank-one change of the restricted data."""
         return LowRank(self.inner.restrict(support), self.u, self.loadings[support])
 
 
-def _without_rounding(left: Array, op: Wrapper) -> Array:
-    """Clip differences of squared norms: what is left below rounding error of what was there is nothing.
+def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
+    """Clip differences of squared norms: what is left below the rounding error of its terms is nothing.
 
-    The norms of data far from zero are differences themselves, with errors beyond that. So a small difference is only
-    taken for a hint, and the columns are looked at.
+    The norms of data far from zero are differences themselves, with errors beyond that, and the square root of a
+    rounding error is not small. So a small difference is only a hint: the columns decide, whose own lengths are off by
+    no more than their rounding.
     """
-    before, eps = op.inner.sq_norms, float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * before, 2.0 * np.sqrt(before) * op.inner.rounding())
-    small = np.flatnonzero((left > error) & (left < DOUBTFUL[op.dtype] * before))
+    eps = float(np.finfo(op.dtype).eps)
+    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.reach())
+    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL[op.dtype] * terms, error)))
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
+        error[small] = (ROUNDING_LEFT * eps * op.reach()[small]) ** 2
     left[left <= error] = 0.0
     return left

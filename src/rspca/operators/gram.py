@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from rspca.checks import rectangular
+from rspca.checks import check_is_data, rectangular
 from rspca.memory import check_room
 from rspca.operators.matrix import DenseOperator
 from rspca.operators.protocol import Array, Meter, OperatorMixin
@@ -49,7 +49,12 @@ class GramOperator(OperatorMixin):
             )
         values = np.maximum(values, 0.0)
         root = (vectors * np.sqrt(values)) @ vectors.T
+        self.given = A
+        """A as it was given, in which variances are stated."""
         self.matrix = A if worst >= 0.0 else (vectors * values) @ vectors.T
+        """A without negative eigenvalues, which no bound may be below."""
+        # a backward stable decomposition of A, and the products that put A and its root together again
+        self.gram_error = 16.0 * len(A) * float(np.finfo(np.float64).eps) * float(values[-1])
         self.offset = offset
         self._factor = DenseOperator((root + root.T) / 2.0)
 
@@ -105,6 +110,13 @@ class GramOperator(OperatorMixin):
         self.meter.add(len(support) / self.shape[1])
         return self.matrix[support]
 
+    def attained(self, support: Array, loadings: Array) -> float:
+        """Return v'Av of the matrix as it was given, less what rounding may have added to it."""
+        block = self.given[np.ix_(support, support)]
+        size = np.abs(loadings)
+        error = (2 * len(support) + 8) * float(np.finfo(np.float64).eps) * float(size @ np.abs(block) @ size)
+        return max(float(loadings @ block @ loadings) - error, 0.0)
+
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of A."""
         self.meter.add(1.0 / self.shape[1])
@@ -116,6 +128,7 @@ def _checked(A: Any) -> Array:
         raise TypeError(f"A is a {type(A).__name__}; GramOperator takes a covariance matrix as an array, not data.")
     if hasattr(A, "toarray"):
         raise TypeError("A is a sparse matrix; GramOperator takes an array: give A.toarray().")
+    check_is_data("A", A)
     A = rectangular("A", A)
     if A.dtype.kind not in "biuf":
         raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")

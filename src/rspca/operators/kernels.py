@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.machine_code import kept_if_possible
+from rspca.machine_code import is_kept, kept_if_possible
 
 try:
     import numba
@@ -352,6 +352,11 @@ _ready: set[np.dtype[Any]] = set()
 def ready(dtype: Any) -> bool:
     """Tell whether every kernel is compiled for this type, or loaded from disk, in this process."""
     return np.dtype(dtype) in _ready
+
+
+def are_kept(dtype: Any) -> bool:
+    """Tell whether an earlier run compiled the kernels for this type, so that they are only loaded."""
+    return is_kept(unpack_rows, np.dtype(dtype).name)  # of all kernels, its arguments have no other type of floats
 
 
 def compile_all(dtype: Any = np.float64) -> float:

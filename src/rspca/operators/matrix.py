@@ -27,6 +27,15 @@ MOST_ROWS_SUMMED = 256
 """Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
 SINGLE_SAFE = (1e-30, 1e30)
 """Sums of squares that single precision surely held."""
+WIDE_BYTES = 1 << 26
+"""Size of the blocks of single-precision data that are converted to float64: adding up their products takes little."""
+FEW_SHIFTED = 0.1
+"""Share of the columns up to which shifted ones are multiplied apart, so that the others go to BLAS as they are."""
+
+
+def float_type(stored: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the float type of the products of stored numbers: float32 for half and single precision, else float64."""
+    return np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
 
 
 class _InMemory(OperatorMixin):
@@ -36,7 +45,7 @@ class _InMemory(OperatorMixin):
         self.X = X
         self._meter = meter or Meter()
         self._share = share
-        self._dtype = np.dtype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64)
+        self._dtype = float_type(X.dtype)
 
     def __sizeof__(self) -> int:
         """Bytes in memory, by which a cluster decides what is worth moving."""
@@ -59,7 +68,7 @@ class _InMemory(OperatorMixin):
         """Counter of passes."""
         return self._meter
 
-    def transposed(self) -> _InMemory:
+    def transposed(self) -> OperatorMixin:
         """Return the operator of X', on the same memory."""
         return type(self)(self.X.T, meter=self._meter, share=self._share)
 
@@ -74,16 +83,20 @@ class DenseOperator(_InMemory):
     that integer data never exist as a whole in floating point.
     """
 
-    def __init__(self, X: Array, meter: Meter | None = None, share: float = 1.0) -> None:
+    def __init__(
+        self, X: Array, meter: Meter | None = None, share: float = 1.0, *, dtype: Any = None, shift: Array | None = None
+    ) -> None:
         X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy turns to floats far sooner
         super().__init__(X, meter, share)
+        self._dtype = self._dtype if dtype is None else np.dtype(dtype)
+        self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
-        self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned
+        self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned and shift is None
         # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
     def _blocks(self) -> list[slice]:
-        budget = CACHE_BYTES if self._direct else BLOCK_BYTES
+        budget = CACHE_BYTES if self._direct else BLOCK_BYTES if self._dtype == float_type(self.X.dtype) else WIDE_BYTES
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
@@ -92,7 +105,27 @@ class DenseOperator(_InMemory):
         return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, cached)))
 
     def _rows(self, part: slice) -> Array:
-        return np.ascontiguousarray(self.X[part], dtype=self._dtype)
+        rows = np.ascontiguousarray(self.X[part], dtype=self._dtype)
+        return rows if self._shift is None else rows - self._shift
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift': a few columns apart from the others, or all of them block of rows by block of rows."""
+        if np.count_nonzero(shift) <= FEW_SHIFTED * self.shape[1]:
+            return super().shifted(shift)
+        before = 0.0 if self._shift is None else self._shift
+        return DenseOperator(
+            self.X, meter=self._meter, share=self._share, dtype=self._dtype, shift=np.asarray(shift) + before
+        )
+
+    def to_float64(self) -> DenseOperator:
+        """X as the exact numbers it holds, converted block of rows by block of rows."""
+        if self._dtype == np.float64:
+            return self
+        return DenseOperator(self.X, meter=self._meter, share=self._share, dtype=np.float64, shift=self._shift)
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator of X', on the same memory where X is read as it is."""
+        return super().transposed() if self._shift is None else OperatorMixin.transposed(self)
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -157,10 +190,15 @@ class DenseOperator(_InMemory):
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
         self._meter.add(self._part(support))
-        return _take(self.X, support) if self._direct else np.asarray(self.X[:, support], dtype=self._dtype)
+        if self._direct:
+            return _take(self.X, support)
+        block = np.asarray(self.X[:, support], dtype=self._dtype)
+        return block if self._shift is None else block - self._shift[support]
 
     def all_columns(self) -> Array:
         """X, where it is."""
+        if self._shift is not None:
+            return super().all_columns()
         self._meter.add(self._share)
         return np.asarray(self.X, dtype=self._dtype)
 
@@ -191,7 +229,7 @@ class DenseOperator(_InMemory):
             return super().scores(support, loadings)
         self._meter.add(self._share)
         rows = chunks(self.shape[0], self.shape[1] * 8)
-        return np.concatenate([np.asarray(self.X[part], dtype=np.float64) @ loadings for part in rows])
+        return np.concatenate([np.asarray(self._rows(part), dtype=np.float64) @ loadings for part in rows])
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
@@ -216,6 +254,7 @@ class DenseOperator(_InMemory):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for part in self._short_blocks():
                 block = np.asarray(self.X[part], dtype=self._dtype)
+                block = block if self._shift is None else block - self._shift
                 block = block if center is None else block - center
                 sums += np.ones(len(block), dtype=self._dtype) @ block
                 squares += np.einsum("ij,ij->j", block, block)
@@ -230,6 +269,7 @@ class DenseOperator(_InMemory):
         for part in self._short_blocks() if len(columns) else ():
             self._meter.add(self._part(columns) * (part.stop - part.start) / self.shape[0])
             block = self.X[part][:, columns].astype(np.float64)
+            block = block if self._shift is None else block - self._shift[columns]
             block = block if shift is None else block - shift[columns]
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
@@ -263,6 +303,12 @@ class SparseOperator(_InMemory):
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
             X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
         super().__init__(X, meter, share)
+
+    def to_float64(self) -> SparseOperator:
+        """X with its stored entries in float64."""
+        if self._dtype == np.float64:
+            return self
+        return SparseOperator(self.X.astype(np.float64), meter=self._meter, share=self._share)
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""

@@ -146,7 +146,8 @@ class PackedOperator(OperatorMixin):
         V = np.asarray(V)
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
         self._meter.add(self._share * len(used) / self.shape[1])
-        weights = np.ascontiguousarray(V[used].reshape(len(used), -1), dtype=self._dtype)
+        width = int(np.prod(V.shape[1:], dtype=np.intp))
+        weights = np.ascontiguousarray(V[used].reshape(len(used), width), dtype=self._dtype)
         sums = np.zeros((weights.shape[1], 4, self._width))
         for part, columns, chosen in self._parts_of(used):
             sums += self._weighted(part, weights[chosen], columns)
@@ -237,11 +238,20 @@ class PackedOperator(OperatorMixin):
         part = Part(self._gathered(support), np.arange(len(support)))
         return self._with([part], support, share=self._share * len(support) / self.shape[1])
 
+    def to_float64(self) -> PackedOperator:
+        """Return the same genotypes, and the same values for missing calls, with products in float64."""
+        if self._dtype == np.float64:
+            return self
+        return self._like(self._fill.astype(np.float64), np.float64)
+
     def filled_with(self, fill: Array) -> PackedOperator:
         """Return the same genotypes with other values for missing calls."""
+        return self._like(fill, self._dtype)
+
+    def _like(self, fill: Array, dtype: Any) -> PackedOperator:
         parts = [Part(source, part.rows) for source, part in zip(self._sources, self.parts, strict=True)]
         return PackedOperator(
-            parts, self.n_people, self.people, fill=fill, dtype=self._dtype, calls=self.calls, meter=self._meter,
+            parts, self.n_people, self.people, fill=fill, dtype=dtype, calls=self.calls, meter=self._meter,
             share=self._share,
         )  # fmt: skip
 

@@ -71,6 +71,8 @@ class OperatorMixin:
     more than one."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
+    gram_error: float = 0.0
+    """Bound on the spectral norm of what X'X differs from the Gram matrix that it stands for, beyond `rounding`."""
     _share: float = 1.0
     """Of all columns of the data whose passes are counted."""
     _restriction: tuple[Array, OperatorMixin] | None = None
@@ -140,9 +142,28 @@ class OperatorMixin:
             out += block @ block.T
         return out
 
+    def reach(self) -> Array:
+        """Lengths to which the rounding of products is relative: of columns before a mean or deflation is taken off."""
+        return np.sqrt(self.sq_norms)
+
+    def data_errors(self) -> Array:
+        """Bound on the Euclidean norm of the errors of each column that no product makes, such as those of a scale."""
+        return np.zeros(self.shape[1])
+
     def rounding(self) -> Array:
         """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""
-        return float(np.finfo(self.dtype).eps) * np.sqrt(self.sq_norms)
+        return float(np.finfo(self.dtype).eps) * self.reach() + self.data_errors()
+
+    def attained(self, support: Array, loadings: Array) -> float:
+        """Return a variance that the loadings surely have: |X_S loadings|^2 less what rounding may have added to it.
+
+        A score is a sum of |S| terms, and centering or deflation subtracts sums over m of them.
+        """
+        scores = self.scores(support, loadings)
+        sums = (self.shape[0] + len(support) + 64) * float(np.finfo(np.float64).eps) * self.reach()[support]
+        error = float(np.abs(loadings) @ (self.rounding()[support] + sums))
+        length = max(float(np.linalg.norm(scores)) - error, 0.0)
+        return max(length**2 - self.gram_error * float(loadings @ loadings), 0.0)
 
     def variances(self, V: Array) -> Array:
         """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
@@ -180,6 +201,11 @@ class OperatorMixin:
         return out
 
     @cached_property
+    def sums(self) -> Array:
+        """``column_sums()``, computed once."""
+        return self.column_sums()
+
+    @cached_property
     def sq_norms(self) -> Array:
         """``column_sq_norms()``, computed once."""
         return self.column_sq_norms()
@@ -212,6 +238,27 @@ class OperatorMixin:
         from rspca.operators.transposed import Transposed
 
         return Transposed(self)
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """Return the operator of X - 1 shift', subtracted before anything is multiplied: no digits cancel.
+
+        `shift` holds numbers of the float type of the products, zero for columns that stay as they are.
+        """
+        from rspca.operators.shifted import Shifted
+
+        return Shifted(self, shift)
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the operator of the same numbers with products in float64: what proofs are made on.
+
+        Single-precision data are exact numbers. Means, spreads and deflations found in single precision are computed
+        again.
+        """
+        if self.dtype == np.float64:
+            return self
+        from rspca.operators.float64 import Float64Columns
+
+        return Float64Columns(self)
 
 
 class Adapted(OperatorMixin):
@@ -278,6 +325,15 @@ class Wrapper(OperatorMixin):
     def offset(self) -> float:  # type: ignore[override]
         """Multiple of the identity in X'X that is not variance."""
         return self.inner.offset
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """What X'X differs from the Gram matrix that it stands for: projections make it no larger."""
+        return self.inner.gram_error
+
+    def data_errors(self) -> Array:
+        """Errors of the columns of the wrapped data: taking off a mean or a projection makes them no longer."""
+        return self.inner.data_errors()
 
     @property
     def shape(self) -> tuple[int, int]:

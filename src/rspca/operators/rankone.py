@@ -35,9 +35,13 @@ class LowRank(Wrapper):
         """X_S - a b_S'."""
         return less_outer(self.inner.columns(support), self.a, self.b[support])
 
-    def rounding(self) -> Array:
-        """Errors of the data and of what is taken off."""
-        return rounding_less_outer(self, self.a, self.b)
+    def reach(self) -> Array:
+        """Lengths of the data and of what is taken off."""
+        return self.inner.reach() + float(np.linalg.norm(self.a)) * np.abs(self.b)
+
+    def to_float64(self) -> OperatorMixin:
+        """X - a b' with products in float64."""
+        return self if self.dtype == np.float64 else LowRank(self.inner.to_float64(), self.a, self.b)
 
     def restrict(self, support: Array) -> LowRank:
         """Restrict both terms."""
@@ -53,11 +57,6 @@ def less_outer(product: Array, a: Array, b: Array) -> Array:
 
 def cancels(op: Wrapper, weights: Array | None) -> bool:
     """Return whether X W X' is so much smaller than the terms it is the difference of that digits would be lost."""
-    terms = (op.rounding() / float(np.finfo(op.dtype).eps)) ** 2
+    terms = op.reach() ** 2
     each = np.ones(len(terms)) if weights is None else weights
     return float(each @ terms) > MOST_CANCELED * float(each @ op.sq_norms)
-
-
-def rounding_less_outer(op: Wrapper, a: Array, b: Array) -> Array:
-    """Return the rounding errors of X - a b': those of X, and those of the term itself."""
-    return op.inner.rounding() + float(np.finfo(op.dtype).eps) * float(np.linalg.norm(a)) * np.abs(b)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.checks import rectangular, without_mask
+from rspca.arguments import argument
+from rspca.checks import check_is_data, rectangular, without_mask
+from rspca.dataframes import sparse_matrix
 from rspca.operators.blocks import BlockOperator, is_large_file, is_sliced
 from rspca.operators.matrix import DenseOperator, SparseOperator, each_entry_once
 from rspca.operators.protocol import Adapted, Array, Operator, OperatorMixin
@@ -67,16 +69,13 @@ def _wrapped(X: Any) -> OperatorMixin:
     if not isinstance(X, np.ndarray):
         if isinstance(X, Operator):
             return Adapted(X)
-        check_no_anndata(X)
-        X = rectangular("X", X.to_numpy() if hasattr(X, "to_numpy") else X)
+        check_is_data("X", X)
+        sparse = sparse_matrix(X)
+        if sparse is not None:
+            return _wrapped(sparse)
+        X = rectangular("X", X)
     _check_matrix(X)
     return DenseOperator(X if isinstance(X, np.memmap) else np.asarray(X))
-
-
-def check_no_anndata(X: Any) -> None:
-    """Raise if X is an AnnData, which has several matrices."""
-    if all(hasattr(X, name) for name in ("X", "obs", "var")):
-        raise TypeError("X is an AnnData; give its matrix, adata.X, or use rspca.spca(adata, ...).")
 
 
 def is_beyond_arrays(X: Any) -> bool:
@@ -95,7 +94,7 @@ def is_dask(X: Any) -> bool:
 
 def _streamed(X: Any, max_memory: int | str | None) -> OperatorMixin:
     if isinstance(X, OperatorMixin) or is_dask(X) or not hasattr(X, "dtype"):
-        raise TypeError(f"max_memory is for arrays and files with row slices; X is a {type(X).__name__}.")
+        raise TypeError(f"{argument('max_memory')} is for arrays and files with row slices; X is a {type(X).__name__}.")
     X = X.tocsr() if scipy.sparse.issparse(X) and X.format not in ("csr", "csc") else without_mask(X)
     _check_matrix(X)
     return BlockOperator(X, max_memory)
@@ -109,33 +108,34 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
     if not op.has_samples:
         if scale is not False:
             raise ValueError(
-                f"scale={scale!r} cannot be applied: a Gram matrix is taken as given. Scale the matrix itself, for "
-                "example to correlations."
+                f"{argument('scale', scale)} cannot be applied: a Gram matrix is taken as given. Scale the matrix "
+                "itself, for example to correlations."
             )
         return op
     if center and m == 1:
-        raise ValueError("X has one sample; centering leaves nothing of it. Give more samples or center=False.")
-    sums = op.column_sums()
-    check_finite(sums)
+        raise ValueError(
+            f"X has one sample; centering leaves nothing of it. Give more samples or {argument('center', False)}."
+        )
+    check_finite(op.sums)
+    mean = op.sums / m
     if center:
-        op = Centered(op, None if isinstance(op, Centered) else sums / m)
+        op = Centered(op)
+        mean = op.mean
     norms = op.sq_norms
     largest = LARGEST[op.dtype]
     if not norms.max() <= largest**2:
         raise ValueError(
             f"X has columns of norm above {largest:g}, too long for {op.dtype}; divide X by a constant first."
         )
-    mean = sums / m
     if scale is False:
-        # rounding of a constant column far from zero, where it is larger than all else, must not be taken for variance
-        size = norms + m * mean**2
-        noise = center & (norms == 0.0) & (size > size[norms > 0.0].max(initial=0.0))
-        return Scaled(op, np.where(noise, 0.0, 1.0)) if noise.any() else op
+        return op
     if scale == "patterson":
         # numbers between 0 and 2 with this mean have at most this variance
         about_mean = norms if center else norms - m * mean**2
         if np.any((mean < 0.0) | (mean > 2.0) | (about_mean > m * mean * (2.0 - mean) * (1.0 + 1e-6) + 1e-9)):
-            raise ValueError("scale='patterson' is for genotypes: every value of X must lie between 0 and 2.")
+            raise ValueError(
+                f"{argument('scale', 'patterson')} is for genotypes: every value of X must lie between 0 and 2."
+            )
     smallest = SMALLEST[op.dtype]
     short = ((norms > 0.0) & (norms < m * smallest**2)) | ((norms == 0.0) & (mean != 0.0) & (np.abs(mean) < smallest))
     if short.any():
@@ -150,7 +150,7 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
 def check_center(center: Any) -> bool:
     """Return `center` as a bool, or raise."""
     if not isinstance(center, bool | np.bool_):
-        raise ValueError(f"center={center!r} is not known; choose one of False, True.")
+        raise ValueError(f"{argument('center', center)} is not known; choose one of False, True.")
     return bool(center)
 
 
@@ -159,7 +159,7 @@ def check_scale(scale: Any) -> bool | str:
     if isinstance(scale, bool | np.bool_) or (isinstance(scale, int) and scale in (0, 1)):
         return bool(scale)
     if not isinstance(scale, str) or scale != "patterson":
-        raise ValueError(f"scale={scale!r} is not known; choose one of False, True, 'patterson'.")
+        raise ValueError(f"{argument('scale', scale)} is not known; choose one of False, True, 'patterson'.")
     return scale
 
 

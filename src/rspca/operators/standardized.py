@@ -1,56 +1,106 @@
-"""Centering and scaling as operators round an operator: the data are never copied or made dense."""
+"""Centering and scaling as operators round an operator: no centered, scaled or dense copy of the data is made."""
 
 from __future__ import annotations
 
-import warnings
+from typing import NamedTuple
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper, chunks
+from rspca.operators.protocol import Array, OperatorMixin, Wrapper
 from rspca.operators.rankone import LowRank, cancels, less_outer
 
-DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e6}
+DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
+FAR_FROM_ZERO = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
+"""How much larger a sum of squares may be than that about the mean before the column is shifted: products then lose two
+digits of seven, or three of sixteen."""
+DOUBTFUL_BYTES = 1 << 26
+"""Memory up to which columns that may be far from zero are copied to look at them; otherwise all of X is read."""
+MEAN_CORRECTIONS = 4
+"""Times that a mean is corrected by the mean of what it leaves; two are enough but for sums that lost all digits."""
 
 
 class Centered(Wrapper):
-    """X - 1 mean', with the column means of X. Centering what is centered changes nothing."""
+    """X - 1 mean', with the column means of X. Centering what is centered changes nothing.
 
-    def __new__(cls, inner: OperatorMixin, mean: Array | None = None) -> Centered:
+    Columns far from zero are shifted before they are multiplied, so `inner` is X - 1 shift', and `inner_mean` its mean.
+    """
+
+    def __new__(
+        cls,
+        inner: OperatorMixin,
+        inner_mean: Array | None = None,
+        *,
+        shift: Array | None = None,
+        constant: Array | None = None,
+    ) -> Centered:
         """Return `inner` itself if it is centered already."""
         return inner if isinstance(inner, Centered) else super().__new__(cls)
 
-    def __init__(self, inner: OperatorMixin, mean: Array | None = None) -> None:
+    def __init__(
+        self,
+        inner: OperatorMixin,
+        inner_mean: Array | None = None,
+        *,
+        shift: Array | None = None,
+        constant: Array | None = None,
+    ) -> None:
         if inner is self:
             return
+        if inner_mean is None:
+            inner, inner_mean, shift, constant = near_zero(inner)
         super().__init__(inner)
-        self.mean: Array = inner.column_sums() / inner.shape[0] if mean is None else mean
+        self.inner_mean: Array = inner_mean
+        self.shift: Array = np.zeros(self.shape[1]) if shift is None else shift
+        self.constant: Array = np.zeros(self.shape[1], dtype=bool) if constant is None else constant
+        """Columns that do not vary, and are not zero: they take no part in products, which would leave rounding."""
+        self._constant = np.flatnonzero(self.constant)
+
+    @property
+    def mean(self) -> Array:
+        """Column means of X."""
+        return self.shift + self.inner_mean
 
     def matmat(self, V: Array, /) -> Array:
         """(X - 1 mean') V."""
-        return self.inner.matmat(V) - _like(self.mean @ V, self)
+        V = self._without_constant(V)
+        return self.inner.matmat(V) - _like(self.inner_mean @ V, self)
+
+    def _without_constant(self, values: Array) -> Array:
+        """Return rows for features, those of constant columns set to zero."""
+        if len(self._constant):
+            values = np.array(values)
+            values[self._constant] = 0.0
+        return values
 
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 mean')' U."""
         total = np.asarray(np.sum(U, axis=0, dtype=np.float64))
-        return less_outer(self.inner.rmatmat(U), self.mean, total)
+        return self._without_constant(less_outer(self.inner.rmatmat(U), self.inner_mean, total))
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """Both in one read: what rounding, or `shift`, leaves of the sum of the scores is taken off with the mean."""
-        product, scores = self.inner.gram_and_scores(V, self.mean @ V + shift)
+        V = self._without_constant(V)
+        product, scores = self.inner.gram_and_scores(V, self.inner_mean @ V + shift)
         # Exact scores would sum to zero. These do so up to rounding, which a large mean would make large again.
         total = np.sum(scores, axis=0, dtype=np.float64)
-        product = product - np.multiply.outer(self.mean, total)
-        return product, scores
+        product = product - np.multiply.outer(self.inner_mean, total)
+        return self._without_constant(product), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Centered scores in float64: about their own mean, which is exact where the column means are rounded."""
+        if len(self._constant):
+            varying = ~self.constant[support]
+            support, loadings = support[varying], loadings[varying]
         scores = self.inner.scores(support, loadings)
         return scores - scores.mean()
 
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
-        return self.inner.columns(support) - _like(self.mean[support], self)
+        columns = self.inner.columns(support) - _like(self.inner_mean[support], self)
+        if len(self._constant):
+            columns[:, self.constant[support]] = 0.0
+        return columns
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -59,60 +109,61 @@ class Centered(Wrapper):
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum of squares about the mean."""
         if shift is not None:
-            return self.inner.column_sq_norms(self.mean + shift)
+            return self.inner.column_sq_norms(self.inner_mean + shift)
         norms = self._about_mean()
-        rounding = rounding_of_mean(self, self.mean)
-        lost = np.flatnonzero(np.isfinite(norms) & (norms <= rounding) & (norms > 0.0))
-        self._warn_if_any_vary(lost)
-        norms[lost] = 0.0
+        norms[self.constant] = 0.0
         return norms
-
-    def _warn_if_any_vary(self, lost: Array) -> None:
-        """Say so if columns that count as constant are not: products in their precision could not tell."""
-        for part in chunks(len(lost), self.shape[0] * 8):
-            block = self.inner.columns(lost[part])
-            varying = lost[part][np.any(block != block[:1], axis=0)]
-            if len(varying):
-                message = (
-                    f"Column {varying[0]}, and perhaps others, varies by less than products in {self.dtype} can tell "
-                    "so far from zero, and counts as constant. Subtract the means in float64 first, or give float64."
-                )
-                warnings.warn(message, UserWarning, stacklevel=2)
-                return
 
     def _about_mean(self) -> Array:
         """Sum of squares less that of the mean; about the mean itself where the difference would lose digits."""
         m, n = self.shape
         raw = self.inner.column_sq_norms()
         with np.errstate(over="ignore", invalid="ignore"):
-            norms = raw - m * self.mean**2
-            doubtful = np.flatnonzero(~(raw <= DIGITS_LOST[self.dtype] * norms))
+            norms = raw - m * self.inner_mean**2
+            doubtful = np.flatnonzero(~(raw <= DIGITS_LOST[self.dtype] * norms) & ~self.constant)
         if len(doubtful) > n // 10:
-            return self.inner.column_sq_norms(self.mean)
+            return self.inner.column_sq_norms(self.inner_mean)
         if len(doubtful):
-            norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.mean[doubtful])
+            norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.inner_mean[doubtful])
         return norms
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """X W X' about the mean: three terms of rank one less, unless these would cancel most of it."""
         if cancels(self, weights):
             return super().samples_gram(weights)
-        weighted = self.mean if weights is None else weights * self.mean
+        if len(self._constant):
+            weights = self._without_constant(np.ones(self.shape[1]) if weights is None else weights)
+        weighted = self.inner_mean if weights is None else weights * self.inner_mean
         along = self.inner.scores(np.arange(self.shape[1]), weighted)
-        return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.mean)
+        return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.inner_mean)
 
-    def rounding(self) -> Array:
-        """Errors of the data and of subtracting the mean."""
-        eps = float(np.finfo(self.dtype).eps)
-        return self.inner.rounding() + eps * (np.sqrt(self.sq_norms) + np.sqrt(self.shape[0]) * np.abs(self.mean))
+    def reach(self) -> Array:
+        """Lengths of the data, of what centering leaves of them, and of the means."""
+        means = np.sqrt(self.shape[0]) * np.abs(self.inner_mean)
+        return np.where(self.constant, 0.0, self.inner.reach() + np.sqrt(self.sq_norms) + means)
 
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means alike."""
-        return Centered(self.inner.restrict(support), self.mean[support])
+        return Centered(
+            self.inner.restrict(support),
+            self.inner_mean[support],
+            shift=self.shift[support],
+            constant=self.constant[support],
+        )
 
     def transposed(self) -> OperatorMixin:
         """X' - mean 1'."""
-        return LowRank(self.inner.transposed(), self.mean, np.ones(self.shape[0]))
+        if len(self._constant):
+            return super().transposed()
+        return LowRank(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
+
+    def to_float64(self) -> OperatorMixin:
+        """X - 1 mean' with products in float64, the means computed again."""
+        if self.dtype == np.float64:
+            return self
+        inner = self.inner.to_float64()
+        mean = np.where(self.constant, self.inner_mean, inner.sums / self.shape[0])
+        return Centered(inner, mean, shift=self.shift, constant=self.constant)
 
 
 class Scaled(Wrapper):
@@ -175,9 +226,28 @@ class Scaled(Wrapper):
         """X S W S X'."""
         return self.inner.samples_gram(self.weights**2 if weights is None else weights * self.weights**2)
 
-    def rounding(self) -> Array:
+    def reach(self) -> Array:
+        """Lengths of the data, scaled."""
+        return self.weights * self.inner.reach()
+
+    def data_errors(self) -> Array:
         """Errors of the data, scaled."""
-        return self.weights * self.inner.rounding()
+        return self.weights * self.inner.data_errors()
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """Error of X'X, scaled."""
+        return self.inner.gram_error * float(self.weights.max(initial=0.0)) ** 2
+
+    def attained(self, support: Array, loadings: Array) -> float:
+        """Return a variance that the loadings surely have."""
+        if self.inner.has_samples:
+            return super().attained(support, loadings)
+        return self.inner.attained(support, self.weights[support] * loadings)
+
+    def to_float64(self) -> OperatorMixin:
+        """X diag(weights) with products in float64."""
+        return self if self.dtype == np.float64 else Scaled(self.inner.to_float64(), self.weights)
 
     def restrict(self, support: Array) -> Scaled:
         """Restrict data and weights alike."""
@@ -198,17 +268,47 @@ class Standardized(Scaled):
 
     def __init__(self, inner: OperatorMixin, scale: bool | str) -> None:
         self.scale = scale
-        super().__init__(inner, self.weights_of(inner))
-
-    def weights_of(self, inner: OperatorMixin) -> Array:
-        """Return one over the spread of each column."""
         about_mean = Centered(inner)  # itself, if it is centered
+        varies, spread = self._spread(about_mean)
+        length = inner.sq_norms > 0.0
+        super().__init__(inner, np.where(length, 1.0 / np.where(varies, spread, 1.0), 0.0))
+        self._weight_errors = _relative_errors(about_mean, self.scale)
+
+    def _spread(self, about_mean: Centered) -> tuple[Array, Array]:
+        """Return which columns vary, and the number that each is divided by."""
         if self.scale == "patterson":
             spread = np.sqrt(np.maximum(about_mean.mean * (1.0 - about_mean.mean / 2.0), 0.0))
         else:
-            spread = np.sqrt(about_mean.sq_norms / inner.shape[0])
-        varies, length = spread > 0.0, inner.sq_norms > 0.0
-        return np.where(length, 1.0 / np.where(varies, spread, 1.0), 0.0)
+            spread = np.sqrt(about_mean.sq_norms / about_mean.shape[0])
+        return spread > 0.0, spread
+
+    def data_errors(self) -> Array:
+        """Errors of the data, scaled, and of the weights themselves."""
+        return super().data_errors() + self._weight_errors * np.sqrt(self.sq_norms)
+
+    def to_float64(self) -> OperatorMixin:
+        """X divided by its spread with products in float64, the spread computed again."""
+        return self if self.dtype == np.float64 else Standardized(self.inner.to_float64(), self.scale)
+
+
+def _relative_errors(about_mean: Centered, scale: bool | str) -> Array:
+    """Return bounds on the relative errors of weights in float64; zero for single precision, which proves nothing.
+
+    A sum of m squares is off by at most (m + 64) eps times the squares that entered it: those of the columns before
+    their mean was taken off, as far as DIGITS_LOST allows. For "patterson" the mean p2 = 2p is off by a like share, and
+    p2 (1 - p2 / 2) by that over 1 - p2 / 2 at most; a square root halves relative errors.
+    """
+    m, n = about_mean.shape
+    if about_mean.dtype != np.float64:
+        return np.zeros(n)
+    eps = float(np.finfo(np.float64).eps)
+    if scale == "patterson":
+        with np.errstate(divide="ignore"):
+            lost = 1.0 / np.abs(1.0 - about_mean.mean / 2.0)
+        return np.where(np.isfinite(lost), (m + 64) * eps * (1.0 + lost), 0.0)
+    norms = about_mean.sq_norms
+    before = np.minimum(about_mean.reach() ** 2, DIGITS_LOST[about_mean.dtype] * norms)
+    return (m + 64) * eps * np.divide(before, norms, out=np.ones(n), where=norms > 0.0)
 
 
 class RowScaled(Wrapper):
@@ -231,9 +331,70 @@ class RowScaled(Wrapper):
         return _like(_scale_rows(self.weights, self.inner.columns(support)), self)
 
 
-def rounding_of_mean(op: OperatorMixin, mean: Array) -> Array:
-    """Return the squared norms that may be left of constant columns: the rounding of their mean, not variance."""
-    return np.asarray(op.shape[0] * (16.0 * np.finfo(op.dtype).eps * mean) ** 2)
+class _NearZero(NamedTuple):
+    """X - 1 shift', its column means, the shift, and which columns are constant."""
+
+    op: OperatorMixin
+    mean: Array
+    shift: Array
+    constant: Array
+
+
+def near_zero(op: OperatorMixin) -> _NearZero:
+    """Return X with the columns whose mean is large against their spread shifted to it, and the means that are left.
+
+    Such columns are found by the digits that their sums of squares lose. Whether they vary, and how much, is decided
+    by the entries themselves less a number of their own float type, which is exact where it matters.
+    """
+    m, n = op.shape
+    mean, shift, constant = op.sums / m, np.zeros(n), np.zeros(n, dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        about_mean = op.sq_norms - m * mean**2
+        doubtful = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * about_mean) & np.isfinite(mean) & (mean != 0.0)
+    if doubtful.any():
+        columns, part = np.flatnonzero(doubtful), op
+        if op.restricted_bytes(len(columns)) <= DOUBTFUL_BYTES:
+            part = op.restrict(columns)
+        else:
+            columns = np.arange(n)
+        nearest, left, norms = _nearest(part, np.where(doubtful, mean, 0.0)[columns])
+        still = doubtful[columns] & (norms == 0.0)
+        far = doubtful[columns] & ~still & ~(part.sq_norms <= FAR_FROM_ZERO[op.dtype] * norms)
+        constant[columns[still]], mean[columns[still]] = True, nearest[still]
+        shift[columns[far]], mean[columns[far]] = nearest[far], left[far]
+    return _NearZero(op.shifted(shift) if shift.any() else op, mean, shift, constant)
+
+
+def about(op: OperatorMixin, mean: Array) -> tuple[OperatorMixin, Array]:
+    """Return X - 1 shift' and mean - shift for the means of other data: columns far from zero are shifted to theirs."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        far = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * op.column_sq_norms(mean))
+    return shifted_to(op, mean, far)
+
+
+def shifted_to(op: OperatorMixin, mean: Array, far: Array) -> tuple[OperatorMixin, Array]:
+    """Return X - 1 shift' and mean - shift, with the shift of these columns as near to their mean as floats allow."""
+    shift = np.where(far, mean, 0.0).astype(op.dtype).astype(np.float64)
+    return op.shifted(shift) if shift.any() else op, mean - shift
+
+
+def _nearest(op: OperatorMixin, mean: Array) -> tuple[Array, Array, Array]:
+    """Return numbers of the float type nearest to the column means, what they leave of the means, and the norms then.
+
+    A mean that was summed far from zero is off by the rounding of that sum; the mean of what is left of the columns
+    corrects it. A constant column becomes zero.
+    """
+    nearest = np.asarray(mean, dtype=op.dtype).astype(np.float64)
+    for _ in range(MEAN_CORRECTIONS):
+        moved = op.shifted(nearest)
+        left = moved.sums / op.shape[0]
+        corrected = np.where(nearest == 0.0, 0.0, nearest + left).astype(op.dtype).astype(np.float64)
+        if np.array_equal(corrected, nearest):
+            break
+        nearest = corrected
+    moved = op.shifted(nearest)
+    left = moved.sums / op.shape[0]
+    return nearest, left, moved.column_sq_norms(left)
 
 
 def _scale_rows(weights: Array, V: Array) -> Array:

@@ -37,3 +37,7 @@ class Transposed(Wrapper):
     def transposed(self) -> OperatorMixin:
         """Return the operator that was transposed."""
         return self.inner
+
+    def to_float64(self) -> OperatorMixin:
+        """X' with products in float64."""
+        return self if self.dtype == np.float64 else Transposed(self.inner.to_float64())
