@@ -59,15 +59,29 @@ def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(m
         assert [c.support.tolist() for c in small.components] == [c.support.tolist() for c in whole.components]
 
 
-def test_features_outside_the_pool_enter_by_exchanges_with_all(monkeypatch):
+@pytest.mark.parametrize("pools", [0, 4])
+def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_all(monkeypatch, pools):
+    monkeypatch.setattr(ascent, "MOST_POOLS", pools)
     X = data()
     some = np.r_[0:50, 2000:2004]
     gram = pool.gram_of(as_operator(X), some)
     monkeypatch.setattr(ascent, "make_pool", lambda *_: pool.Pool(some, gram, False, gram.__matmul__))
     ends = [ascent.Polished(np.arange(6), np.full(6, 6**-0.5), 1.0, 1, None)]
-    best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)), tol=1e-7)
+    best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)))
     assert best.support.tolist() == [*range(2000, 2006)]
     assert best.swap_optimal
+
+
+def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkeypatch):
+    monkeypatch.setattr(pool, "AROUND", 10)
+    X = data()
+    op, support = as_operator(X), np.array([4, 2000, 2001])
+    loadings = np.array([0.0, 0.6, 0.8])
+    made = pool.pool_around(op, Choice(np.arange(1, 3000)), [(support, loadings), (np.array([7]), np.ones(1))])
+    assert {4, 7, *range(2000, 2006)} <= set(made.features)
+    assert len(made.features) <= 24
+    assert not made.complete
+    np.testing.assert_allclose(made.multiply(np.eye(len(made.features))), made.gram, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -10,8 +10,8 @@ import numpy as np
 from rspca.choice import Choice
 from rspca.gram_search import search
 from rspca.operators.protocol import Array, OperatorMixin
-from rspca.polishing import Polished, after_swaps, best_after_swaps, best_first, climb, exchange, polish
-from rspca.pool import POOL_MAX_K, exact_variance, make_pool
+from rspca.polishing import Polished, after_swaps, best_after_swaps, best_first, exchange, polish
+from rspca.pool import POOL_MAX_K, Pool, exact_variance, make_pool, pool_around
 from rspca.relaxation import Climbed, linearized
 from rspca.sketch import Sketch, Whole
 from rspca.vectors import l1_l2_maximizer, nonzeros, spread
@@ -28,6 +28,8 @@ SWAP_STARTS, SEVERAL_SWAPS = 3, 50
 """Different ends of polishing from which swaps are tried, and the k up to which from more than the best."""
 MOST_EXCHANGES = 4
 """Times that several features are exchanged at once after the ascent."""
+MOST_POOLS, SEVERAL_BEST = 4, 6
+"""Pools that are made around the best supports after the first, and how many supports these are."""
 START_BUDGET = 2 * 10**7
 """Entries of X, or of k columns of A, times coordinate starts: where k is too large for a pool, small problems are
 climbed from every feature."""
@@ -96,33 +98,44 @@ def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, 
     else:
         ends = [improve_by_sketch(data, V, k, gradient, choice, tol=tol, tell=tell)]
     ends = ends[: SWAP_STARTS if k <= SEVERAL_SWAPS else 1]
-    best = search_in_pool(op, k, ends, choice, tol=tol) if few else best_after_swaps(op, ends, choice=choice)
+    best = search_in_pool(op, k, ends, choice) if few else best_after_swaps(op, ends, choice=choice)
     tell("polish", best.n_iter, best.variance)
     return best
 
 
-def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, *, tol: float) -> Polished:
+def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice) -> Polished:
     """Return the best support of few features that is found in a pool, or by exchanges from these ends.
 
-    Where the pool has not all features the best supports take power steps on X and exchange features with all of them.
+    Where a pool has not all features the next one has those with the largest gradients at the best supports, until the
+    best stays; then single features are exchanged with all of them.
     """
-    known = [end.support for end in ends if len(end.support) == k]
-    pool = make_pool(op, k, choice, known)
+    pool = make_pool(op, k, choice, [end.support for end in ends])
+    ends = searched(pool, k, ends, choice)
+    if not pool.complete:
+        for _ in range(MOST_POOLS):
+            before = ends[0].support
+            pool = pool_around(op, choice, [(end.support, end.loadings) for end in ends[:SEVERAL_BEST]])
+            ends = searched(pool, k, ends[:SEVERAL_BEST], choice)
+            if np.array_equal(before, ends[0].support):
+                break
+        ends = [end._replace(swap_optimal=None) for end in ends[:SWAP_STARTS]]
+        ends = [*after_swaps(op, ends, choice=choice), ends[0]]
+    return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends[: 1 + SWAP_STARTS]])[0]
+
+
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+    """Return the best supports in a pool, which has those of the ends, best first."""
+    known = [np.searchsorted(pool.features, end.support) for end in ends if len(end.support) == k]
     found = search(
-        pool.gram, k, choice.among(pool.features), known=[np.searchsorted(pool.features, one) for one in known],
-        rng=np.random.default_rng(POOL_MAX_K), multiply=pool.multiply,
+        pool.gram, k, choice.among(pool.features), known=known, rng=np.random.default_rng(POOL_MAX_K),
+        multiply=pool.multiply,
     )  # fmt: skip
-    n_iter = ends[0].n_iter
-    better = [
-        Polished(pool.features[end.support], end.loadings, end.variance, n_iter + end.n_exchanges, end.swap_optimal)
+    return [
+        Polished(
+            pool.features[end.support], end.loadings, end.variance, ends[0].n_iter + end.n_exchanges, end.swap_optimal
+        )
         for end in found
     ]
-    if not pool.complete:
-        starts = [spread(end.loadings, end.support, op.shape[1]) for end in better[:SWAP_STARTS]]
-        ends = [climb(op, start, k, choice=choice, tol=tol, max_iter=MOST_ROUNDS) for start in starts]
-        better = [end._replace(swap_optimal=None) for end in better[:1]] + after_swaps(op, ends, choice=choice)
-    exact = [end._replace(variance=exact_variance(op, end.support)) for end in better[: 1 + SWAP_STARTS]]
-    return best_first(exact)[0]
 
 
 def improve_by_sketch(

@@ -263,9 +263,9 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
     v = v[:, :, None]
     for _ in range(REFIT_STEPS):
         v = inside @ v
-        length = np.linalg.norm(v, axis=1, keepdims=True)
+        length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
         v = np.divide(v, length, out=np.full_like(v, S.shape[1] ** -0.5), where=length > 0.0)
-    return Candidates(S, v[:, :, 0], np.einsum("bi,bij,bj->b", v[:, :, 0], inside, v[:, :, 0], optimize=True))
+    return Candidates(S, v[:, :, 0], np.sum(v * (inside @ v), axis=(1, 2)))
 
 
 def gradients_of(A: Array, S: Array, v: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.choice import Choice
 from rspca.operators.protocol import Array, OperatorMixin, chunks
-from rspca.vectors import coarse, decreasing
+from rspca.vectors import coarse, decreasing, spread_columns
 
 POOL_MAX_K = 64
 """Features up to which a component is also sought in a pool. Beyond, what leads all features leads the best k as well,
@@ -37,6 +37,8 @@ LINKAGE_ENTRIES, LINKAGE_BYTES = 15 * 10**6, 2**20
 """Pairs of features that are so compared, 0.05 s, and the size of the pieces, which stay in cache."""
 NEXT = 16
 """Features on each side with which one is compared where not all can be."""
+AROUND = 256
+"""Features of largest gradient at each of the best supports that make the next pool."""
 NEIGHBORHOODS = 32
 """Features, those of largest variance and of largest energy, whose most correlated features join the pool."""
 
@@ -56,6 +58,18 @@ def make_pool(op: OperatorMixin, k: int, choice: Choice, known: list[Array]) -> 
     size = pool_size(op.shape[0], len(choice.features))
     complete = size == len(choice.features)
     features = choice.features if complete else promising_features(op, k, choice, known, size)
+    return _pool_of(op, features, complete=complete)
+
+
+def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
+    """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
+    free = Choice(choice.features)
+    gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
+    near = [free.largest(gradient, AROUND) for gradient in gradients.T]
+    return _pool_of(op, np.unique(np.concatenate([*(support for support, _ in vectors), *near])), complete=False)
+
+
+def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
     gram = gram_of(op, features)
     if 2 * op.shape[0] >= len(features):
         return Pool(features, gram, complete, gram.__matmul__)
