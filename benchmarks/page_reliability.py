@@ -12,9 +12,9 @@ PAGE = ROOT / "docs" / "reliability.md"
 def coverage() -> str:
     share = matched(r"^TOTAL .* (\d+)%$", "coverage")[0]
     return paragraph(
-        f"""The tests without the slow ones reach {share} % of lines and branches
-        of `src` (`benchmarks/results/coverage.txt`; the loops that numba compiles are not seen by the tool and count as
-        missed)."""
+        f"""The tests without the slow ones cover {share} % of lines and branches
+        of `src` (`benchmarks/results/coverage.txt`). Loops that numba compiles are invisible to the tool and count as
+        uncovered."""
     )
 
 
@@ -23,9 +23,9 @@ def mutants() -> str:
     noticed, share, changing = matched(r"^noticed: (\d+), ([\d.]+) % of the (\d+) that change a result", "mutants")
     of_all, same = matched(r"^\(([\d.]+) % of all: (\d+) change no result\)", "mutants")
     return paragraph(
-        f"""Of the {made} the tests notice {noticed}; {same} change no result, each for a reason that is written down
-        (`benchmarks/equivalents.py`). That is {share} % of those that change a result, {of_all} % of all. The
-        {int(changing) - int(noticed)} that are left are in `benchmarks/results/mutants.txt`."""
+        f"""Of these {made} changes the tests detect {noticed}; {same} change no result, each for a reason recorded in
+        `benchmarks/equivalents.py`. That is {share} % of those that change a result, {of_all} % of all. The
+        {int(changing) - int(noticed)} undetected ones are in `benchmarks/results/mutants.txt`."""
     )
 
 
