@@ -73,8 +73,8 @@ def against_svds() -> str:
     )
     faster, faster_in_one = (sum(ratio <= 1.0 for ratio in ratios) for ratios in (usual, one_thread))
     return (
-        f"rspca takes no more time than svds in {faster} of these {len(usual)} cases, and at most {max(usual)} times as "
-        f"much; with one BLAS thread in {faster_in_one} cases, and at most {max(one_thread)} times as much."
+        f"rspca takes no more time than svds in {faster} of these {len(usual)} cases, and at most {max(usual)} times "
+        f"as much; with one BLAS thread in {faster_in_one} cases, and at most {max(one_thread)} times as much."
     )
 
 
@@ -198,9 +198,9 @@ def quality_in_words() -> str:
 
 
 def readme_numbers() -> str:
-    quality_text = f"""**Quality.** The default method is compared with the best of ten other methods, refitted, on 12 data sets (text,
-        gene expression, genotypes) and 16 covariance matrices, at `k` = 20 and 1, 5 and 20 % of the features, first
-        component. {quality_in_words()}"""
+    quality_text = f"""**Quality.** The default method is compared with the best of ten other methods,
+        refitted, on 12 data sets (text, gene expression, genotypes) and 16 covariance matrices, at
+        `k` = 20 and 1, 5 and 20 % of the features, first component. {quality_in_words()}"""
     speed_text = f"""{against_svds()} scikit-learn's `SparsePCA`, on the data sets that it accepts and finishes in 90 s,
         takes {sklearn_times()} times as long as svds at k = 1 %. Other packages and growth with size:
         [docs/performance.md](docs/performance.md)."""
@@ -270,8 +270,8 @@ n to the power {slopes()[0]} and as m to the power {slopes()[1]}.
 
 ## Other packages
 
-`python benchmarks/speed.py --rivals`, at `k` = 1 % of n, with a limit of 90 s. A package whose number of features cannot
-be set is given the penalty that comes closest. "refitted" is the share of the same features with the best loadings.
+`python benchmarks/speed.py --rivals`, at `k` = 1 % of n, with a limit of 90 s. A package whose number of features
+cannot be set is given the penalty that comes closest. "refitted" is the share of its features with the best loadings.
 
 {packages()}
 

@@ -60,7 +60,7 @@ _HOMES = {
 }
 _MODULES = ("datasets", "formats", "plotting", "report", "text")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
