@@ -17,6 +17,7 @@ from reading import ROOT, machine, markdown, matched, paragraph, result, with_nu
 PAGE = ROOT / "docs" / "performance.md"
 README = ROOT / "README.md"
 CERTIFICATES = ROOT / "docs" / "certificates.md"
+DEFLATION = ROOT / "docs" / "deflation.md"
 
 NAMES = {
     "Classic-2, sparse": "Classic-2, text, sparse, 2,858 × 12,427",
@@ -192,6 +193,34 @@ def certificates_summary() -> str:
     return f"{markdown(head, rows)}\n\n{paragraph(words)}"
 
 
+DEFLATED = {"classic2": "Classic-2, text", "pitprops": "pit props", "normMiniBooNE": "MiniBooNE, correlations"}
+ADJUSTED, SUBSPACE, SUM = 0, 1, 2
+
+
+def deflations() -> str:
+    """Return the table and the sentence of docs/deflation.md."""
+    found: dict[str, dict[str, list[str]]] = {}
+    pattern = r"^(\S+) +(schur|projection|orthogonal|hotelling)" + r" +([\d.]+)" * 5 + "$"
+    for name, scheme, *numbers in re.findall(pattern, result("quality"), re.MULTILINE):
+        found.setdefault(name, {})[scheme] = numbers
+    head = ("data", "scheme", "adjusted", "subspace", "plain sum", "largest cosine of two components", "of two scores")
+    rows = [
+        (label, scheme, *numbers) for name, label in DEFLATED.items() for scheme, numbers in found[name].items()
+    ]  # fmt: skip
+
+    def share(name: str, scheme: str, definition: int) -> float:
+        return float(found[name][scheme][definition])
+
+    best = sum(all(share(d, "schur", ADJUSTED) >= share(d, s, ADJUSTED) for s in found[d]) for d in found)
+    wider = sum(share(d, "orthogonal", SUBSPACE) >= share(d, "schur", SUBSPACE) for d in found)
+    gram = [d for d in found if "hotelling" in found[d]]
+    above = sum(share(d, "hotelling", SUM) > 1.0 for d in gram)
+    words = f"""Schur has the largest adjusted variance, or shares it, on {best} of {len(found)} data sets. Orthogonal
+        has at least the subspace variance of Schur on {wider} of them. With Hotelling the plain sum exceeds the total
+        variance on {above} of {len(gram)} matrices."""
+    return f"{markdown(head, rows)}\n\n{paragraph(words)}"
+
+
 def quality_in_words() -> str:
     below = "nowhere" if below_maxcomp() == "0" else f"{below_maxcomp()} times"
     return f"It is below refitted MaxComp {below}, and {losses()}."
@@ -301,6 +330,7 @@ def pages() -> dict[Path, str]:
         PAGE: page(),
         README: with_numbers(README, readme_numbers()),
         CERTIFICATES: with_numbers(CERTIFICATES, certificates_summary()),
+        DEFLATION: with_numbers(DEFLATION, deflations()),
         **dict([page_scale.page(), page_reliability.page()]),
     }
 

@@ -209,7 +209,9 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md"])
+@pytest.mark.parametrize(
+    "name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md", "deflation.md"]
+)
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     pages = {path.name: (path, text) for path, text in importlib.import_module("page").pages().items()}
