@@ -169,3 +169,12 @@ def test_a_certificate_describes_the_component_whatever_found_it(options):  # is
     for component in found.components:
         np.testing.assert_array_equal(component.certificate.support, component.support)
         assert component.certificate.lower == pytest.approx(component.variance, rel=1e-9)
+
+
+def test_what_a_proof_finds_has_rounding_probabilities_of_its_own():  # issue 14, items 5 and 10
+    X = np.random.default_rng(7).standard_normal((15, 20))
+    options = {"k": 4, "polish": False, "n_draws": 1, "rounding": "exact", "random_state": 0}
+    drawn = rspca.decompose(X, 1, **options).components[0]
+    found = rspca.decompose(X, 1, certify=True, certify_seconds=2, **options).components[0]
+    assert found.variance > drawn.variance
+    assert (found.inclusion_probability[found.support] > 0.0).all()

@@ -13,6 +13,7 @@ from rspca.choice import Choice, Groups
 from rspca.memory import check_room
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import Array, OperatorMixin
+from rspca.pool import POOL_MAX_K, pool_size
 from rspca.relaxation import PROJECTED_TOL, Climbed, projected
 from rspca.rounding import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.sequence import Found, eligible_features
@@ -22,6 +23,8 @@ from rspca.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, sp
 ROUNDINGS = ("exact", "bernoulli")
 LARGE = 10**6
 """Entries of X beyond which iterations run on a sketch of it."""
+NEGLIGIBLE_BYTES = 2**20
+"""Size of a Gram matrix that is not worth counting."""
 POLISHED_DRAWS = 2
 """Draws that are polished."""
 
@@ -43,11 +46,13 @@ def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
     """Refuse work whose columns and vectors do not fit into memory, before it begins.
 
     Counted is what surely exists at once: k columns, as the operator keeps them, the candidates, and, for this method,
-    a sketch (rows of length n, scores of length m).
+    a sketch (rows of length n, scores of length m) and the Gram matrix of a pool.
     """
     m, n = op.shape
     columns = op.restricted_bytes(k)
     vectors = 8 * (MOST_ROWS * (m + n) if sketched and m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
+    pool = 8 * pool_size(m, n) ** 2
+    vectors += pool if sketched and k <= POOL_MAX_K and pool > NEGLIGIBLE_BYTES else 0
     remedy = f"a smaller {argument('k')}, or fewer samples" if columns > vectors else "fewer features"
     check_room(columns + vectors, f"work on {argument('k', k)} of {n} features with {m} samples", f"Choose {remedy}.")
 

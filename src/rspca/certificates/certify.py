@@ -17,14 +17,15 @@ from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
+from rspca.choice import Choice
 from rspca.components import Component, OnStep, Step
-from rspca.decomposition import Options, check_memory, rspca_component
+from rspca.decomposition import Options, check_memory, relaxed_near, rspca_component
 from rspca.deflation import DEFLATIONS
 from rspca.normalization import NORMALIZATIONS
 from rspca.operators.protocol import OperatorMixin
 from rspca.operators.sources import as_operator, balanced, prepare
 from rspca.sequence import Finder, Found, Teller, deflated, eligible_features
-from rspca.vectors import oriented, top_k, unit
+from rspca.vectors import inclusion_probabilities, oriented, top_k, unit
 
 Array = NDArray[Any]
 
@@ -197,16 +198,18 @@ def certified(
             op, at_most, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center,
             scale=scale, assumptions=assumptions + given, on_step=passed_on,
         )  # fmt: skip
-        support, loadings = one.support, one.loadings
+        support, loadings, probability = one.support, one.loadings, one.inclusion_probability
         better = proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd"
         if better and (limits is None or limits.allow(proof.support)):
             used = proof.loadings != 0.0
             support, loadings = proof.support[used], proof.loadings[used]
+            if probability is not None:
+                near = relaxed_near(op, support, loadings, Choice(eligible_features(op), limits))
+                probability = inclusion_probabilities(near, float(options.get("s") or k))
         proof = proof.of(support, loadings, op.to_float64().attained(support, loadings))
         tell("certified", 0, proof.lower, proof.upper)
         return Found(
-            support, loadings, one.n_iter, one.converged, one.relaxed_variance, one.inclusion_probability,
-            one.swap_optimal, proof,
+            support, loadings, one.n_iter, one.converged, one.relaxed_variance, probability, one.swap_optimal, proof,
         )  # fmt: skip
 
     return find
