@@ -27,12 +27,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.common import data as data  # noqa: E402
 from benchmarks.common import machine as machine  # noqa: E402
-from rspca.components import Component  # noqa: E402
+from rspca.algorithm.loop import refitted  # noqa: E402
+from rspca.algorithm.results import Component  # noqa: E402
+from rspca.linalg.eigen import leading_pairs  # noqa: E402
 from rspca.methods import METHODS  # noqa: E402
 from rspca.operators import prepare as prepare  # noqa: E402
-from rspca.operators.protocol import OperatorMixin  # noqa: E402
-from rspca.sequence import refitted  # noqa: E402
-from rspca.spectral import leading_pairs  # noqa: E402
+from rspca.operators.base import OperatorMixin  # noqa: E402
 
 Row = dict[str, Any]
 PAPER = {"solver": "projected", "rounding": "bernoulli", "n_draws": 1, "polish": False}

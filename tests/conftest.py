@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 settings.register_profile(
     "everyday", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
-# The same search; `adversarial.invariant` multiplies its examples. Run by benchmarks/truth.py.
+# The same search; `adversarial.invariant` multiplies its examples. Run by tools/truth.py.
 settings.register_profile("long", parent=settings.get_profile("everyday"), database=None)
 # Whether a mutant is noticed, not by which smallest example; the same examples for every mutant.
 settings.register_profile(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extras import skip_without_extras
+from support.extras import skip_without_extras
 
 import rspca
 from rspca import cli
@@ -211,10 +211,10 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["performance.md", "README.md", "scale.md", "reliability.md"])
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pages = {path.name: (path, text) for path, text in importlib.import_module("page").pages().items()}
     path, text = pages[name]
-    assert path.read_text() == text, "run python benchmarks/page.py"
+    assert path.read_text() == text, "run python tools/page.py"
 
 
 def test_what_is_cited_is_the_version_at_hand():

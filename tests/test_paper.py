@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data import chowdary, classic2
+from support.data import chowdary, classic2
 
 import rspca
 

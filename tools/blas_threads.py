@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "benchmarks"))
 
 from common import machine  # noqa: E402  (it makes the folder of tests known)
-from near_ties import near_tied_factors  # noqa: E402
+from support.near_ties import near_tied_factors  # noqa: E402
 
 import rspca  # noqa: E402
 

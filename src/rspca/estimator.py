@@ -16,26 +16,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rspca.api import Array, decompose
-from rspca.arguments import argument, where_known
-from rspca.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
-from rspca.components import Component, OnComponent, OnStep
-from rspca.dataframes import with_plain_columns
+from rspca.algorithm.results import Component, OnComponent
+from rspca.api import decompose
+from rspca.base.arguments import argument, where_known
+from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
+from rspca.base.dataframes import with_plain_columns
+from rspca.base.types import Array, OnStep
+from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
-from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
+from rspca.formats.table import Table
+from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
+from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
 from rspca.operators.standardized import about
-from rspca.studies import (
-    Matched,
-    are_snps,
-    match_snps,
-    matched_scores,
-    matched_squares,
-    scores_about,
-    scores_by_name,
-    weighted_as_in_fit,
-)
-from rspca.tables import Table
 
 
 class Feature(NamedTuple):
@@ -378,7 +371,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
-        from rspca.models import save
+        from rspca.model_files import save
 
         save(self, path)
 

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.atomic import written_atomically
-from rspca.checks import check_real, reason, shown
-
-Array = NDArray[Any]
+from rspca.base.atomic import written_atomically
+from rspca.base.checks import check_real, reason, shown
+from rspca.base.types import Array
 
 FORMAT = "rspca certificate 1"
 STOPPED_BY = ("proof", "exhausted", "time", "interrupt")
@@ -120,7 +118,7 @@ class Certificate:
         needs them, `after`, and how they were removed, as :func:`certify` does.
         """
         from rspca.certificates.certify import certify, given_earlier, variance_given
-        from rspca.operators.sources import as_operator
+        from rspca.operators.convert import as_operator
 
         check_real("tol", tol, 0.0, strict=True)
         n_features = as_operator(X).shape[1]

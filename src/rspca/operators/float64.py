@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper, chunks
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper, chunks
 
 
 class Float64Columns(Wrapper):

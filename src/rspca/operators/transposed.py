@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper
 
 
 class Transposed(Wrapper):
