@@ -6,13 +6,19 @@ import functools
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
-
-from rspca.operators.base import OperatorMixin
+from typing import Any, Protocol
 
 WORTH_SHARING = 2**20
 """Entries of a matrix from which on its products are shared among threads. BLAS shares far smaller ones: there the
 threads wait for each other, and for the cores, if anything else wants them, longer than they save."""
+
+
+class Threaded(Protocol):
+    """What is asked of an operator here."""
+
+    @property
+    def own_threads(self) -> bool:
+        """Whether products run in threads of their own instead of those of BLAS."""
 
 
 class _BlasThreads:
@@ -77,7 +83,7 @@ _blas = _BlasThreads()
 _as_they_are = nullcontext()
 
 
-def threads_for(op: OperatorMixin) -> AbstractContextManager[None]:
+def threads_for(op: Threaded) -> AbstractContextManager[None]:
     """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call."""
     return _blas.one(large_products_too=True) if op.own_threads else _as_they_are
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from rspca.base.types import Array
 from rspca.linalg.vectors import unit
-from rspca.operators.base import OperatorMixin
 
 DENSE = 64
 """Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
@@ -17,6 +16,23 @@ TINY = float(np.finfo(float).tiny)
 """What a largest eigenvalue counts as that is zero."""
 BASIS = 40
 """Vectors after which Lanczos restarts from the pairs it has."""
+
+
+class GramProducts(Protocol):
+    """What eigenpairs of X'X need of X; every operator has it."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+
+    def all_columns(self) -> Array:
+        """X, dense."""
+
+    def gram(self, V: Array) -> Array:
+        """X'(X V) in float64."""
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
 
 
 class Pairs(NamedTuple):
@@ -27,7 +43,7 @@ class Pairs(NamedTuple):
 
 
 def leading_pairs(
-    op: OperatorMixin, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 2000
+    op: GramProducts, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 2000
 ) -> Pairs:
     """Return the `count` leading eigenpairs of X'X, to residual |A v - l v| <= tol l_1.
 
@@ -50,7 +66,7 @@ def leading_pairs(
     return Pairs(values[:count], vectors[:, :count])
 
 
-def lanczos(op: OperatorMixin, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:
+def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:
     """Lanczos with full orthogonalization, restarted from the wanted Ritz vectors when the basis is full.
 
     Returns every Ritz pair of the last basis: the `count` leading ones are converged, the others are what is known.

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.eigen import GramProducts, leading_pairs
 from rspca.linalg.vectors import nonzeros, unit
-from rspca.operators.base import OperatorMixin
 
 
-def scores_of(op: OperatorMixin, V: Array) -> Array:
+class Scored(GramProducts, Protocol):
+    """What explained variance needs of X; every operator has it."""
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings, accumulated in float64."""
+
+
+def scores_of(op: Scored, V: Array) -> Array:
     """Return X V in float64 for the rows v of V, reading only the columns that each of them uses."""
     supports = [nonzeros(v) for v in V]
     return np.column_stack([op.scores(support, v[support]) for support, v in zip(supports, V, strict=True)])
 
 
-def adjusted(op: OperatorMixin, V: Array) -> Array:
+def adjusted(op: Scored, V: Array) -> Array:
     """R_jj^2 of the QR of the scores (Zou, Hastie, Tibshirani 2006): what each component adds to those before it."""
     return added_squares(scores_of(op, V))
 
@@ -28,7 +35,7 @@ def added_squares(columns: Array) -> Array:
     return np.sum(in_order(columns)[1] ** 2, axis=0)
 
 
-def subspace(op: OperatorMixin, V: Array) -> Array:
+def subspace(op: Scored, V: Array) -> Array:
     """Added |X V(V'V)^-1 V'|_F^2 (Shen, Huang 2008): variance of the projection on the span; never decreases."""
     directions = in_order(np.column_stack([unit(v) if v.any() else v for v in V]))[0]
     return np.array([float(np.sum(np.square(_scores(op, q)))) for q in directions.T])
@@ -47,12 +54,12 @@ def in_order(columns: Array) -> tuple[Array, Array]:
     return directions, parts
 
 
-def total(op: OperatorMixin, V: Array) -> Array:
+def total(op: Scored, V: Array) -> Array:
     """v'Av of each component. The sum counts shared variance more than once, and can exceed the total."""
     return np.sum(scores_of(op, V) ** 2, axis=0)
 
 
-def pca_share(op: OperatorMixin, V: Array) -> Array:
+def pca_share(op: Scored, V: Array) -> Array:
     """v_j'Av_j over the sum of the r leading eigenvalues: the share of what r dense components have."""
     largest = float(leading_pairs(op, len(V), tol=1e-7).values.sum())
     if largest == 0.0:
@@ -60,12 +67,12 @@ def pca_share(op: OperatorMixin, V: Array) -> Array:
     return total(op, V) / largest
 
 
-def _scores(op: OperatorMixin, v: Array) -> Array:
+def _scores(op: Scored, v: Array) -> Array:
     support = nonzeros(v)
     return op.scores(support, v[support])
 
 
-DEFINITIONS: dict[str, Callable[[OperatorMixin, Array], Array]] = {
+DEFINITIONS: dict[str, Callable[[Scored, Array], Array]] = {
     "adjusted": adjusted,
     "subspace": subspace,
     "sum": total,
