@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from rspca.base.types import Array
 
 BLOCK_BYTES = 1 << 23
 """Size of the pieces that are copied when data must be converted."""
+
+Kind = TypeVar("Kind", bound=type)
 
 
 @runtime_checkable
@@ -42,6 +44,20 @@ class Operator(Protocol):
     def columns(self, support: Array, /) -> Array:
         """X[:, support] as a dense array."""
         ...
+
+
+_DERIVED: dict[str, Callable[..., OperatorMixin]] = {}
+"""Operators that methods of the mixin return and that are themselves built on the mixin, by the name of the method."""
+
+
+def returned_by(method: str) -> Callable[[Kind], Kind]:
+    """Register a class as what a method of :class:`OperatorMixin` returns; the package imports all of them."""
+
+    def register(kind: Kind) -> Kind:
+        _DERIVED[method] = kind
+        return kind
+
+    return register
 
 
 class Meter:
@@ -218,11 +234,9 @@ class OperatorMixin:
         return part
 
     def _restricted(self, support: Array) -> OperatorMixin:
-        from rspca.operators.dense import DenseOperator
-
         self._restriction = None  # goes before the next is taken
         share = self._share * len(support) / self.shape[1]
-        return DenseOperator(self.columns(support), meter=self.meter, share=share)
+        return _DERIVED["restrict"](self.columns(support), meter=self.meter, share=share)
 
     def _last_restriction(self, support: Array) -> OperatorMixin | None:
         last = self._restriction  # looked at once: another thread may replace it
@@ -234,18 +248,14 @@ class OperatorMixin:
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""
-        from rspca.operators.transposed import Transposed
-
-        return Transposed(self)
+        return _DERIVED["transposed"](self)
 
     def shifted(self, shift: Array) -> OperatorMixin:
         """Return the operator of X - 1 shift', subtracted before anything is multiplied: no digits cancel.
 
         `shift` holds numbers of the float type of the products, zero for columns that stay as they are.
         """
-        from rspca.operators.shifted import Shifted
-
-        return Shifted(self, shift)
+        return _DERIVED["shifted"](self, shift)
 
     def to_float64(self) -> OperatorMixin:
         """Return the operator of the same numbers with products in float64: what proofs are made on.
@@ -253,11 +263,7 @@ class OperatorMixin:
         Single-precision data are exact numbers. Means, spreads and deflations found in single precision are computed
         again.
         """
-        if self.dtype == np.float64:
-            return self
-        from rspca.operators.float64 import Float64Columns
-
-        return Float64Columns(self)
+        return self if self.dtype == np.float64 else _DERIVED["to_float64"](self)
 
 
 class Adapted(OperatorMixin):

@@ -11,7 +11,7 @@ from rspca.base.threads import shared_if_large
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, OperatorMixin, chunks
+from rspca.operators.base import BLOCK_BYTES, Meter, OperatorMixin, chunks, returned_by
 from rspca.operators.in_memory import InMemory, float_type
 
 FEW_OF_ROWS, FEW_OF_COLUMNS = 0.05, 0.14
@@ -32,6 +32,7 @@ FEW_SHIFTED = 0.1
 """Share of the columns up to which shifted ones are multiplied apart, so that the others go to BLAS as they are."""
 
 
+@returned_by("restrict")
 class DenseOperator(InMemory):
     """A NumPy array or memmap, float or integer, read in place.
 

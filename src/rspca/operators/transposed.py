@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.base import OperatorMixin, Wrapper, returned_by
 
 
+@returned_by("transposed")
 class Transposed(Wrapper):
     """X': samples become features."""
 
