@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,10 +14,16 @@ from rspca.algorithm.deflate import DEFLATIONS, Deflation
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
 from rspca.base.types import Array, OnStep, Step
-from rspca.certificates.certificate import Certificate
 from rspca.linalg.vectors import first_largest, oriented, top_k
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
+
+
+class Proof(Protocol):
+    """What the loop asks of a proof that comes with a component."""
+
+    def in_units(self, factor: float) -> Any:
+        """Return the proof with all variances multiplied by a factor."""
 
 
 class Found(NamedTuple):
@@ -30,7 +36,7 @@ class Found(NamedTuple):
     relaxed_variance: float | None = None
     inclusion_probability: Array | None = None
     swap_optimal: bool | None = None
-    certificate: Certificate | None = None
+    certificate: Proof | None = None
 
 
 class Teller(Protocol):
