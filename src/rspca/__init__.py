@@ -25,10 +25,10 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca.certificates.certificate import Certificate as Certificate
     from rspca.certificates.certify import certify as certify
     from rspca.estimator import SparsePCA as SparsePCA
+    from rspca.estimator import load as load
     from rspca.formats.table import Table as Table
     from rspca.formats.table import read as read
     from rspca.methods import METHODS as METHODS
-    from rspca.model_files import load as load
     from rspca.operators import GramOperator as GramOperator
     from rspca.operators import OperatorMixin as OperatorMixin
     from rspca.operators import as_operator as as_operator
@@ -50,7 +50,7 @@ _HOMES = {
     "certify": "rspca.certificates.certify",
     "Certificate": "rspca.certificates.certificate",
     "path": "rspca.analysis.k_path",
-    "load": "rspca.model_files",
+    "load": "rspca.estimator",
     "read": "rspca.formats.table",
     "spca": "rspca.singlecell",
     "Table": "rspca.formats.table",

@@ -7,7 +7,7 @@ import os
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -17,9 +17,10 @@ from rspca.base.atomic import written_atomically
 from rspca.base.checks import check_integer, is_missing, reason, shown, spelled
 from rspca.base.memory import check_room
 from rspca.certificates.certificate import Certificate
-from rspca.estimator import SparsePCA
 from rspca.formats.archives import checked_sparse, npz_arrays
 from rspca.formats.term_weights import LONGEST_TERM, TermWeights
+
+Model = TypeVar("Model")
 
 FORMAT = 1
 _META = "model.json"
@@ -32,7 +33,7 @@ _NORM = "l2"
 """How rows of documents are normalized; there is one way."""
 
 
-def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
+def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to `path`: to a temporary file beside it, then moved into place."""
     check_is_fitted(model)
     arrays = {name: getattr(model, name) for name in _ARRAYS}
@@ -60,20 +61,8 @@ def save(model: SparsePCA, path: str | os.PathLike[str]) -> None:
     _write(Path(path), arrays, meta)
 
 
-def load(path: str | os.PathLike[str]) -> SparsePCA:
-    """Return the model that ``SparsePCA.save`` wrote to `path`.
-
-    Examples
-    --------
-    >>> import numpy as np, os, rspca, tempfile
-    >>> X = np.random.default_rng(0).standard_normal((20, 6))
-    >>> model = rspca.SparsePCA(1, k=2, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(os.path.join(folder, "model.npz"))
-    ...     again = rspca.load(os.path.join(folder, "model.npz"))
-    >>> bool((again.transform(X) == model.transform(X)).all())
-    True
-    """
+def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
+    """Return the model that `write_model` wrote to `path`, as an estimator of this kind."""
     path = Path(path)
     try:
         arrays = npz_arrays(path)
@@ -81,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> SparsePCA:
             meta = json.loads(archive.read(_META))
         if meta["format"] != FORMAT:
             raise OtherFormat(f"{path} has model format {shown(meta['format'])}; this version of rspca reads {FORMAT}.")
-        return _restored(path, meta, arrays)
+        return _restored(path, meta, arrays, kind)
     except (FileNotFoundError, PermissionError, MemoryError, OtherFormat):
         raise
     except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -93,9 +82,9 @@ class OtherFormat(ValueError):
     """A model of another version of rspca."""
 
 
-def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any]) -> SparsePCA:
-    known = SparsePCA().get_params()
-    model = SparsePCA(**{name: value for name, value in meta["params"].items() if name in known})
+def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: Any) -> Any:
+    known = kind().get_params()
+    model = kind(**{name: value for name, value in meta["params"].items() if name in known})
     for name in _INTEGERS:
         setattr(model, name, check_integer(name, meta["integers"][name], 0))
     for name in (*_ARRAYS, *(["linked_share_"] if "linked_share_" in arrays else [])):

@@ -162,7 +162,7 @@ def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
     """Return a saved model, named by its file or by the folder that `rspca fit` wrote, and the file."""
-    from rspca.model_files import load
+    from rspca.estimator import load
 
     file = model_file(model)
     return load(file), file
