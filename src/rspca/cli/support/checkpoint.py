@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import rspca
+from rspca import __version__
 from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
 from rspca.base.atomic import written_atomically
@@ -37,7 +37,7 @@ class Partial:
 
     def __init__(self, folder: Path, settings: dict[str, Any], data: dict[str, Any]) -> None:
         self.path = folder / NAME
-        self.settings, self.data = _as_json(settings | {"rspca": rspca.__version__}), _as_json(data)
+        self.settings, self.data = _as_json(settings | {"rspca": __version__}), _as_json(data)
         self.components = list[Component]()
 
     def resume(self) -> list[Component]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import rspca
+from rspca import __version__
 from rspca.cli.support.locks import LOCK
 from rspca.genetics.plink import beside
 
@@ -23,7 +23,7 @@ def provenance(inputs: list[dict[str, Any]], *, seed: int | None = None) -> dict
     """Return what a reader needs to do the same again; no path of this machine but those that were typed."""
     return {
         "inputs": [{name: one[name] for name in ("name", "bytes", "sha256")} for one in inputs],
-        "rspca": rspca.__version__,
+        "rspca": __version__,
         "seed": seed,
         "command": shlex.join(["rspca", *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
