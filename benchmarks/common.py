@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-from support import data  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
 
 import rspca  # noqa: E402
+from benchmarks import data  # noqa: E402
 
 
 def genotypes() -> np.ndarray:

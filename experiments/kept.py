@@ -16,7 +16,6 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from PIL import Image
 from scipy.sparse.linalg import LinearOperator, svds
 
@@ -52,8 +51,8 @@ def available(makers: dict[str, Callable[[], Any]], absent: set[str]) -> Iterato
     for name, make in makers.items():
         try:
             X = make()
-        except pytest.skip.Exception as reason:
-            say(f"skipped {name}: {reason.msg}")
+        except data.DataAbsent as reason:
+            say(f"skipped {name}: {reason}")
             absent.add(name)
         else:
             yield name, X
@@ -63,8 +62,8 @@ def needed(make: Callable[[], Any]) -> Any:
     """Return data without which an experiment has nothing to do, or end the script with the reason."""
     try:
         return make()
-    except pytest.skip.Exception as reason:
-        say(f"skipped {Path(sys.argv[0]).name}: {reason.msg}")
+    except data.DataAbsent as reason:
+        say(f"skipped {Path(sys.argv[0]).name}: {reason}")
         raise SystemExit(0) from None
 
 

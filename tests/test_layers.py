@@ -125,3 +125,12 @@ def test_tests_mirror_the_tree():
             node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
         }  # fmt: skip
         assert not {name for name in imported if name and name.startswith("test_")}, f"{path} imports a test file"
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "experiments"])
+def test_measurements_and_experiments_import_no_tests(folder):
+    for path in (ROOT / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & {"pytest", "support", "tests"}, path

@@ -28,6 +28,8 @@ class Copy:
                 old.unlink()
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         shutil.copy(ROOT / "pyproject.toml", folder)
+        (folder / "benchmarks").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "benchmarks" / "data.py", folder / "benchmarks")
         self.environment = os.environ | {
             "PYTHONPATH": f"{folder}{os.pathsep}{Path(__file__).parent}",
             "RSPCA_HYPOTHESIS": "mutants",

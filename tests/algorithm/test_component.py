@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import data
 from support.deflation import without
 
 import rspca
 import rspca.algorithm.component
+from benchmarks import data
 
 SCHEMES = ["schur", "projection", "orthogonal"]
 

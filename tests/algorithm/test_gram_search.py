@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import data
 
 import rspca
+from benchmarks import data
 from rspca.algorithm import gram_search as gs
 from rspca.algorithm.feature_limits import Choice, Groups
 

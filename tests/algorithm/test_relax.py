@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.data import data_path, wine
 
 import rspca
+from benchmarks.data import data_path, wine
 from rspca.algorithm.relax import linearized, starting_points
 from rspca.linalg.vectors import l1_projection, soft
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support.data import chowdary, hapmap3
 
 import rspca
 import rspca.algorithm.component
+from benchmarks.data import chowdary, hapmap3
 from rspca.algorithm.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator

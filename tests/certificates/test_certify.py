@@ -11,11 +11,11 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commandline import TESTS
-from support.data import benchmark_matrix
 from support.enumeration import KINDS, NOTHING, case, centered, operator, optima, optimum, product
 from support.published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
 
 import rspca
+from benchmarks.data import benchmark_matrix
 from rspca.certificates import certify as module
 from rspca.certificates import strategy
 

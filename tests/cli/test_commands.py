@@ -11,10 +11,10 @@ import sys
 import numpy as np
 import pytest
 from support.commandline import START, call, source_folder, write_table
-from support.data import data_path
 from typer.testing import CliRunner
 
 import rspca
+from benchmarks.data import data_path
 from rspca.cli.app import app
 from rspca.cli.support.inputs import labels_of
 from rspca.cli.support.outputs import read_scores

@@ -6,9 +6,9 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.linalg
-from support.data import data_path
 
 import rspca
+from benchmarks.data import data_path
 from rspca.datasets import (
     PITPROPS_FEATURES,
     load_pitprops,

@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.data import data_path
 
 import rspca
+from benchmarks.data import data_path
 from rspca.datasets import (
     download,
     fetch_classic2,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.data import data_path
 
+from benchmarks.data import data_path
 from rspca.base.files import lines
 from rspca.formats import read_laser, read_plink, read_series_matrix, read_smart
 

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
-from support.data import classic2, classic2_terms, data_path
 
 import rspca
+from benchmarks.data import classic2, classic2_terms, data_path
 from rspca.formats import read_smart
 from rspca.text import term_counts, term_matrix, tf_idf
 

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.data import chowdary, classic2, data_path, wine
 
 import rspca
+from benchmarks.data import chowdary, classic2, data_path, wine
 from rspca.certificates.bounds.duals import scores_dual
 from rspca.certificates.bounds.semidefinite import semidefinite
 from rspca.linalg.eigen import leading_pairs

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.data import data_path
 
 import rspca
+from benchmarks.data import data_path
 from rspca.formats import read_plink, write_plink
 from rspca.genetics.plink import pack
 

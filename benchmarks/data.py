@@ -1,4 +1,4 @@
-"""Real data for tests: RSPCA_DATA, or the folder shared/data beside the repository; tests skip where it is absent."""
+"""Real data for benchmarks, experiments and tests: from RSPCA_DATA, or from shared/data next to the repository."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import pytest
 import scipy.sparse
 
 from rspca.datasets import Dataset, fetch_classic2, fetch_hapmap3, fetch_hgdp
 from rspca.formats import read_plink
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(os.environ.get("RSPCA_DATA") or ROOT.parent / "shared" / "data")  # may be absent
 
 
+class DataAbsent(FileNotFoundError):
+    """A data file is not on this machine: scripts leave it out, tests are skipped."""
+
+
 def data_path(*parts: str) -> Path:
-    """Return the path of a shared data file, or skip the test that asked for it."""
+    """Return the path of a shared data file; raise DataAbsent where there is none."""
     path = FOLDER.joinpath(*parts)
     if not path.exists():
-        pytest.skip(f"{path} is absent; set RSPCA_DATA to a folder that has {'/'.join(parts)}")
+        raise DataAbsent(f"{path} is absent; set RSPCA_DATA to a folder that has {'/'.join(parts)}")
     return path
 
 
 def fetched(fetch: Callable[[], Dataset], *needed: str) -> Dataset:
-    """Return what a fetch_ function finds in the shared data, or skip where a file that it needs is absent."""
+    """Return what a fetch_ function finds in the shared data, or raise DataAbsent where a file is missing."""
     for path in needed:
         data_path(*path.split("/"))
     with mock.patch.dict(os.environ, RSPCA_DATA=str(FOLDER)):
