@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extras import skip_without_extras
+from support.extras import skip_without_extras
 
 import rspca
 from rspca import cli
@@ -213,10 +213,10 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
     "name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md", "deflation.md"]
 )
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pages = {path.name: (path, text) for path, text in importlib.import_module("page").pages().items()}
     path, text = pages[name]
-    assert path.read_text() == text, "run python benchmarks/page.py"
+    assert path.read_text() == text, "run python tools/page.py"
 
 
 def test_what_is_cited_is_the_version_at_hand():
@@ -246,5 +246,5 @@ def test_a_page_for_users_has_no_goals_no_past_defects_and_no_dialect(path):
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
 def test_a_page_links_raw_results_instead_of_pasting_them(path):
     text = path.read_text()
-    assert "literalinclude} ../benchmarks" not in text
+    assert "literalinclude} ../" not in text
     assert not re.search(r"^machine: ", text, re.MULTILINE)
