@@ -15,6 +15,7 @@ import pytest
 from support.commandline import call, one_line
 
 import rspca
+from rspca.cli.support import checkpoint
 
 RELEASES = sorted((Path(__file__).resolve().parents[1] / "stored").glob("[0-9]*"))
 FIT = ("fit", "table.csv", "-k", "3,2,2", "--no-report", "--seed", "0", "-o", "out", "--resume")
@@ -49,7 +50,7 @@ def test_a_certificate_of_a_release_loads_and_is_verified(release):
 
 
 def test_a_checkpoint_of_a_release_is_resumed_by_that_release(release, stopped):
-    with mock.patch.object(rspca, "__version__", release.name):
+    with mock.patch.object(checkpoint, "__version__", release.name):
         resumed = call(*FIT, cwd=stopped)
     assert resumed.returncode == 0, resumed.stderr
     rows = list(csv.DictReader((stopped / "out" / "components.csv").read_text().splitlines()))
@@ -61,7 +62,7 @@ def test_a_checkpoint_of_a_release_is_resumed_by_that_release(release, stopped):
 
 
 def test_a_checkpoint_of_another_version_is_refused_with_both_versions(release, stopped):
-    with mock.patch.object(rspca, "__version__", "9.9.9"):
+    with mock.patch.object(checkpoint, "__version__", "9.9.9"):
         refused = call(*FIT, cwd=stopped)
     assert refused.returncode == 2
     line = one_line(refused.stderr)
