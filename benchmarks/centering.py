@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from common import Report, data
 from sklearn.metrics import roc_auc_score
 
@@ -22,8 +21,8 @@ HIGHEST = 50
 def main() -> None:
     try:
         found = data.fetched(fetch_classic2, "classic2/classic2_counts.npz", "classic2/classic2_vocab.txt.gz")
-    except pytest.skip.Exception as reason:
-        raise SystemExit(f"skipped {Path(__file__).name}: {reason.msg}") from None
+    except data.DataAbsent as reason:
+        raise SystemExit(f"skipped {Path(__file__).name}: {reason}") from None
     X, words, labels = found.matrix, found.feature_names, np.asarray(found.labels)
     say = Report("centering.txt")
     say(f"Classic-2, {X.shape[0]} x {X.shape[1]}, {X.nnz} entries, k = {K}, {N} components, random_state = 0")

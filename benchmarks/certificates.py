@@ -31,8 +31,8 @@ import rspca  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
 from rspca.certificates.compiled import can_compile  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
-from rspca.certificates.stages import Known  # noqa: E402
-from rspca.operators.sources import prepare  # noqa: E402
+from rspca.certificates.strategy import Known  # noqa: E402
+from rspca.operators.convert import prepare  # noqa: E402
 
 time.perf_counter = time.process_time  # budgets too are CPU time: other processes must not change what is proven
 TOL = 1e-6

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-
-import data  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
 
 import rspca  # noqa: E402
+from benchmarks import data  # noqa: E402
 
 
 def genotypes() -> np.ndarray:
@@ -48,10 +47,10 @@ def machine() -> str:
 
 
 class Report:
-    """Prints lines and keeps them in benchmarks/results."""
+    """Prints lines and keeps them in a file, in benchmarks/results if no other folder is given."""
 
-    def __init__(self, name: str) -> None:
-        self.path = HERE / "results" / name
+    def __init__(self, name: str, folder: Path = HERE / "results") -> None:
+        self.path = folder / name
         self.path.parent.mkdir(exist_ok=True)
         self.lines: list[str] = []
         self(f"machine: {machine()}")

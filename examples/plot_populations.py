@@ -24,7 +24,7 @@ names = [f"population {i}" for i in population]
 plot_scores(model, table, labels=names)
 
 # %%
-# Two of them lie close together in this plane. The third component tells them apart.
+# Two of them lie close together in this plane. The third component separates them.
 
 plot_scores(model, table, labels=names, components=(1, 2))
 

@@ -19,7 +19,7 @@ for number, ax in enumerate(axes):
     plot_loadings(model, number, ax=ax)
 
 # %%
-# The first component is made of phenols, the second of alcohol and color. Together they tell the three cultivars apart,
+# The first component is made of phenols, the second of alcohol and color. Together they separate the three cultivars,
 # which the fit has not seen.
 
 names = [wine.target_names[i] for i in wine.target]

@@ -14,8 +14,8 @@ from kept import plt, save_figure, say
 from sklearn.model_selection import cross_val_score
 
 import rspca
+from rspca.analysis.k_path import Path
 from rspca.datasets import make_planted_spikes
-from rspca.paths import Path
 from rspca.plotting import plot_path
 
 KS = (2, 5, 10, 20, 30, 40, 60, 100, 300, 1000)

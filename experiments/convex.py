@@ -30,8 +30,8 @@ from kept import (
 )
 
 import rspca
+from rspca.linalg.vectors import top_k
 from rspca.methods.dspca import semidefinite
-from rspca.vectors import top_k
 
 LARGEST = 130
 NAMES = (

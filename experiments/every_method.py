@@ -30,7 +30,7 @@ from kept import (
     show,
 )
 
-from rspca.checks import TooLarge
+from rspca.base.checks import TooLarge
 
 K = 500
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from kept import data, needed, say
 
+from rspca.base.files import lines
 from rspca.datasets import fetch_hapmap3
 from rspca.formats import read_plink
-from rspca.formats.files import lines
-from rspca.formats.plink import with_means
+from rspca.genetics.plink import with_means
 
 COMPLEMENT = dict(zip("ACGT", "TGCA", strict=True))
 FILES = {

@@ -16,7 +16,6 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from PIL import Image
 from scipy.sparse.linalg import LinearOperator, svds
 
@@ -27,12 +26,12 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.common import data as data  # noqa: E402
 from benchmarks.common import machine as machine  # noqa: E402
-from rspca.components import Component  # noqa: E402
+from rspca.algorithm.loop import refitted  # noqa: E402
+from rspca.algorithm.results import Component  # noqa: E402
+from rspca.linalg.eigen import leading_pairs  # noqa: E402
 from rspca.methods import METHODS  # noqa: E402
 from rspca.operators import prepare as prepare  # noqa: E402
-from rspca.operators.protocol import OperatorMixin  # noqa: E402
-from rspca.sequence import refitted  # noqa: E402
-from rspca.spectral import leading_pairs  # noqa: E402
+from rspca.operators.base import OperatorMixin  # noqa: E402
 
 Row = dict[str, Any]
 PAPER = {"solver": "projected", "rounding": "bernoulli", "n_draws": 1, "polish": False}
@@ -52,8 +51,8 @@ def available(makers: dict[str, Callable[[], Any]], absent: set[str]) -> Iterato
     for name, make in makers.items():
         try:
             X = make()
-        except pytest.skip.Exception as reason:
-            say(f"skipped {name}: {reason.msg}")
+        except data.DataAbsent as reason:
+            say(f"skipped {name}: {reason}")
             absent.add(name)
         else:
             yield name, X
@@ -63,8 +62,8 @@ def needed(make: Callable[[], Any]) -> Any:
     """Return data without which an experiment has nothing to do, or end the script with the reason."""
     try:
         return make()
-    except pytest.skip.Exception as reason:
-        say(f"skipped {Path(sys.argv[0]).name}: {reason.msg}")
+    except data.DataAbsent as reason:
+        say(f"skipped {Path(sys.argv[0]).name}: {reason}")
         raise SystemExit(0) from None
 
 

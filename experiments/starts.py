@@ -18,9 +18,9 @@ import numpy as np
 from kept import METHODS, Row, available, data, leading_pairs, plt, prepare, save, save_figure, show
 
 import rspca
+from rspca.algorithm.round import exact_supports
+from rspca.linalg.vectors import top_k
 from rspca.methods.dspca import MOST_FEATURES, semidefinite
-from rspca.rounding import exact_supports
-from rspca.vectors import top_k
 
 DRAWS, FEW_DRAWS = 200, 20
 SETS: dict[str, tuple[Callable[[], Any], int]] = {

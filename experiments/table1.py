@@ -30,9 +30,9 @@ from kept import (
 from published import COUNTS, KS, SPARSITY, TABLE1
 
 import rspca
+from rspca.linalg.vectors import inclusion_probabilities, top_k
+from rspca.operators.base import OperatorMixin
 from rspca.operators.deflated import Deflated
-from rspca.operators.protocol import OperatorMixin
-from rspca.vectors import inclusion_probabilities, top_k
 
 DRAWS, FEW_DRAWS = 20, 5
 """Draws of Algorithm 1, and those of them after which the second component is sought as Algorithm 2 does."""

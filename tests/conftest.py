@@ -1,13 +1,16 @@
-"""How hypothesis searches in every test file, how cases are named; where real data are found is in data.py."""
+"""How hypothesis searches in every test file, how cases are named, and that tests skip where real data are absent."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from benchmarks.data import DataAbsent
 
 settings.register_profile(
     "everyday", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
-# The same search; `adversarial.invariant` multiplies its examples. Run by benchmarks/truth.py.
+# The same search; `adversarial.invariant` multiplies its examples. Run by tools/truth.py.
 settings.register_profile("long", parent=settings.get_profile("everyday"), database=None)
 # Whether a mutant is noticed, not by which smallest example; the same examples for every mutant.
 settings.register_profile(
@@ -21,3 +24,21 @@ def pytest_make_parametrize_id(val, argname):
     """Bytes are named after their argument: an id made from them would carry what they hold, a gzip's time too,
     and workers of pytest-xdist that collect a second apart must find the same ids."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Skip a test whose data are not on this machine."""
+    try:
+        return (yield)
+    except DataAbsent as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """Skip the tests of a fixture whose data are not on this machine."""
+    try:
+        return (yield)
+    except DataAbsent as reason:
+        pytest.skip(str(reason))

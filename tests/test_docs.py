@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from extras import skip_without_extras
+from support.extras import skip_without_extras
 
 import rspca
 from rspca import cli
@@ -209,12 +209,14 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
     plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["performance.md", "README.md", "scale.md", "reliability.md"])
+@pytest.mark.parametrize(
+    "name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md", "deflation.md"]
+)
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pages = {path.name: (path, text) for path, text in importlib.import_module("page").pages().items()}
     path, text = pages[name]
-    assert path.read_text() == text, "run python benchmarks/page.py"
+    assert path.read_text() == text, "run python tools/page.py"
 
 
 def test_what_is_cited_is_the_version_at_hand():
@@ -222,3 +224,27 @@ def test_what_is_cited_is_the_version_at_hand():
     assert f"version: {rspca.__version__}\n" in cited
     assert "arXiv:1508.03337" in cited
     assert f"Version {rspca.__version__}" in (ROOT / "README.md").read_text()
+
+
+def test_the_changelog_has_a_dated_section_of_the_version_at_hand():
+    sections = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert sections[0] == ("Unreleased", "")
+    assert sections[1][0] == rspca.__version__
+    assert sections[1][1]
+
+
+# issue 15, item 7
+@pytest.mark.parametrize("path", [*pages(), ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda path: path.name)
+def test_a_page_for_users_has_no_goals_no_past_defects_and_no_dialect(path):
+    words = (
+        r"\b(anew|mend(ed|s)?|beside|go(es)? the same way|(is|was|unless) told|bars? (set|missed)|the goal|not met)\b"
+    )
+    found = re.findall(words, FENCE.sub("", path.read_text()), re.IGNORECASE)
+    assert not found
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_a_page_links_raw_results_instead_of_pasting_them(path):
+    text = path.read_text()
+    assert "literalinclude} ../" not in text
+    assert not re.search(r"^machine: ", text, re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import keep, launched, opened
+from support.browser import keep, launched, opened
 
 import rspca
 

@@ -5,7 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from data import (
+from support.published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
+
+import rspca
+from benchmarks.data import (
     benchmark_matrix,
     chowdary,
     classic2,
@@ -18,11 +21,8 @@ from data import (
     kos,
     wine,
 )
-from published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
-
-import rspca
+from rspca.linalg.eigen import leading_pairs
 from rspca.operators import prepare
-from rspca.spectral import leading_pairs
 
 SEEDS = (0, 1)
 

@@ -221,7 +221,7 @@ def test_a_backed_file_is_not_changed(tmp_path, kind, masked):
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_a_backed_matrix_larger_than_max_memory_is_streamed(tmp_path, kind, monkeypatch):
-    from rspca.operators import blocks
+    from rspca.operators import streamed as blocks
 
     streamed = []
     monkeypatch.setattr(blocks.BlockOperator, "_floats", lambda self, rows: streamed.append(sp.issparse(rows)) or rows)

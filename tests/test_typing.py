@@ -5,7 +5,7 @@ import subprocess
 import sys
 from importlib import resources
 
-from commandline import source_folder
+from support.commandline import source_folder
 
 import rspca
 

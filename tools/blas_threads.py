@@ -18,10 +18,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "benchmarks"))
+sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "benchmarks")]
 
-from common import machine  # noqa: E402  (it makes the folder of tests known)
-from near_ties import near_tied_factors  # noqa: E402
+from common import machine  # noqa: E402
+from support.near_ties import near_tied_factors  # noqa: E402
 
 import rspca  # noqa: E402
 

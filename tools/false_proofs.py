@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from common import machine  # noqa: E402
-from exact_cases import check_case, exact_case  # noqa: E402
+from support.exact_cases import check_case, exact_case  # noqa: E402
 
 
 def examined(seed: int) -> tuple[int, str, list[str], int, int]:

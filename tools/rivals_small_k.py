@@ -29,10 +29,10 @@ sys.path.insert(0, str(HERE.parent / "benchmarks"))
 from common import data, machine  # noqa: E402
 
 import rspca  # noqa: E402
-from rspca.checks import TooLarge  # noqa: E402
+from rspca.algorithm.normalize import NORMALIZATIONS  # noqa: E402
+from rspca.base.checks import TooLarge  # noqa: E402
 from rspca.formats import read_plink  # noqa: E402
-from rspca.normalization import NORMALIZATIONS  # noqa: E402
-from rspca.operators.sources import prepare  # noqa: E402
+from rspca.operators.convert import prepare  # noqa: E402
 
 KS = (2, 3, 5, 10, 20, 50)
 LOSS = 1e-9

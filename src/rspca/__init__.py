@@ -11,28 +11,28 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca import plotting as plotting
     from rspca import report as report
     from rspca import text as text
+    from rspca.algorithm.results import Component as Component
+    from rspca.algorithm.results import Decomposition as Decomposition
+    from rspca.algorithm.round import round_vector as round_vector
+    from rspca.algorithm.round import theorem1 as theorem1
+    from rspca.analysis.compare import compare as compare
+    from rspca.analysis.k_path import path as path
     from rspca.api import decompose as decompose
     from rspca.api import explained_variance as explained_variance
     from rspca.api import normalize as normalize
     from rspca.api import relax as relax
+    from rspca.base.types import Step as Step
     from rspca.certificates.certificate import Certificate as Certificate
     from rspca.certificates.certify import certify as certify
-    from rspca.comparison import compare as compare
-    from rspca.components import Component as Component
-    from rspca.components import Decomposition as Decomposition
-    from rspca.components import Step as Step
     from rspca.estimator import SparsePCA as SparsePCA
+    from rspca.estimator import load as load
+    from rspca.formats.table import Table as Table
+    from rspca.formats.table import read as read
     from rspca.methods import METHODS as METHODS
-    from rspca.models import load as load
     from rspca.operators import GramOperator as GramOperator
     from rspca.operators import OperatorMixin as OperatorMixin
     from rspca.operators import as_operator as as_operator
-    from rspca.paths import path as path
-    from rspca.rounding import round_vector as round_vector
-    from rspca.rounding import theorem1 as theorem1
     from rspca.singlecell import spca as spca
-    from rspca.tables import Table as Table
-    from rspca.tables import read as read
 
 _HOMES = {
     "SparsePCA": "rspca.estimator",
@@ -40,27 +40,27 @@ _HOMES = {
     "relax": "rspca.api",
     "normalize": "rspca.api",
     "explained_variance": "rspca.api",
-    "round_vector": "rspca.rounding",
-    "theorem1": "rspca.rounding",
+    "round_vector": "rspca.algorithm.round",
+    "theorem1": "rspca.algorithm.round",
     "as_operator": "rspca.operators",
     "GramOperator": "rspca.operators",
     "OperatorMixin": "rspca.operators",
     "METHODS": "rspca.methods",
-    "compare": "rspca.comparison",
+    "compare": "rspca.analysis.compare",
     "certify": "rspca.certificates.certify",
     "Certificate": "rspca.certificates.certificate",
-    "path": "rspca.paths",
-    "load": "rspca.models",
-    "read": "rspca.tables",
+    "path": "rspca.analysis.k_path",
+    "load": "rspca.estimator",
+    "read": "rspca.formats.table",
     "spca": "rspca.singlecell",
-    "Table": "rspca.tables",
-    "Component": "rspca.components",
-    "Decomposition": "rspca.components",
-    "Step": "rspca.components",
+    "Table": "rspca.formats.table",
+    "Component": "rspca.algorithm.results",
+    "Decomposition": "rspca.algorithm.results",
+    "Step": "rspca.base.types",
 }
 _MODULES = ("datasets", "formats", "plotting", "report", "text")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 

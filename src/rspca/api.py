@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.arguments import argument
-from rspca.checks import (
+from rspca.algorithm.component import ROUNDINGS, Options, check_memory
+from rspca.algorithm.deflate import DEFLATIONS
+from rspca.algorithm.feature_limits import Choice, Groups, limits
+from rspca.algorithm.loop import one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.relax import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
+from rspca.algorithm.results import Component, Decomposition, Loop, OnComponent
+from rspca.base.arguments import argument
+from rspca.base.checks import (
     as_generator,
     check_choice,
     check_draws,
@@ -24,24 +30,16 @@ from rspca.checks import (
     real_array,
     spelled,
 )
-from rspca.choice import Choice, Groups
-from rspca.components import Component, Decomposition, Loop, OnComponent, OnStep, Step
-from rspca.decomposition import ROUNDINGS, Options, check_memory
-from rspca.deflation import DEFLATIONS
-from rspca.linkage import limits
-from rspca.memory import keep_freed_blocks
+from rspca.base.memory import keep_freed_blocks
+from rspca.base.threads import threads_for
+from rspca.base.types import Array, OnStep, Step
+from rspca.linalg.explained_variance import DEFINITIONS, added_squares, largest_cosine, scores_of
+from rspca.linalg.vectors import nonzeros, oriented
 from rspca.methods import FOUND_TOGETHER, METHODS
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
-from rspca.operators.sources import as_operator, balanced, prepare
+from rspca.operators.base import OperatorMixin
+from rspca.operators.convert import as_operator, balanced, prepare
 from rspca.operators.standardized import Centered, Scaled
-from rspca.operators.threads import threads_for
-from rspca.relaxation import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
-from rspca.sequence import one_after_another
-from rspca.variance import DEFINITIONS, added_squares, largest_cosine, scores_of
-from rspca.vectors import nonzeros, oriented
 
-Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 

@@ -16,26 +16,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rspca.api import Array, decompose
-from rspca.arguments import argument, where_known
-from rspca.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
-from rspca.components import Component, OnComponent, OnStep
-from rspca.dataframes import with_plain_columns
+from rspca.algorithm.results import Component, OnComponent
+from rspca.api import decompose
+from rspca.base.arguments import argument, where_known
+from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
+from rspca.base.dataframes import with_plain_columns
+from rspca.base.types import Array, OnStep
+from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
-from rspca.linkage import linkage_note, linked_share
-from rspca.operators.sources import as_operator, check_center, check_finite, is_beyond_arrays
+from rspca.formats.table import Table
+from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
+from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.model_files import read_model, write_model
+from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
 from rspca.operators.standardized import about
-from rspca.studies import (
-    Matched,
-    are_snps,
-    match_snps,
-    matched_scores,
-    matched_squares,
-    scores_about,
-    scores_by_name,
-    weighted_as_in_fit,
-)
-from rspca.tables import Table
 
 
 class Feature(NamedTuple):
@@ -378,9 +372,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
-        from rspca.models import save
-
-        save(self, path)
+        write_model(self, path)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
@@ -462,3 +454,20 @@ def _at_most(k: Any, n_features: int) -> Any:
     message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
     return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]
+
+
+def load(path: str | os.PathLike[str]) -> SparsePCA:
+    """Return the model that ``SparsePCA.save`` wrote to `path`.
+
+    Examples
+    --------
+    >>> import numpy as np, os, rspca, tempfile
+    >>> X = np.random.default_rng(0).standard_normal((20, 6))
+    >>> model = rspca.SparsePCA(1, k=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.npz"))
+    ...     again = rspca.load(os.path.join(folder, "model.npz"))
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    return read_model(path, SparsePCA)

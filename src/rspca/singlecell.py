@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import check_integer, shown
+from rspca.base.checks import check_integer, shown
 from rspca.estimator import SparsePCA
 from rspca.formats.h5ad import chosen_variables, held
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
-from rspca.operators.blocks import memory_size
-from rspca.operators.sources import as_operator
+from rspca.operators.convert import as_operator
+from rspca.operators.streamed import memory_size
 
 CELLS_LOOKED_AT = 500
 """Cells whose values tell raw counts from normalized ones."""

@@ -8,26 +8,24 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.arguments import argument
-from rspca.certificates import stages
-from rspca.certificates.bounds import EPS, top_sum
+from rspca.algorithm.component import Options, check_memory, relaxed_near, rspca_component
+from rspca.algorithm.deflate import DEFLATIONS
+from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.loop import Finder, Found, Teller, deflated, eligible_features
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component
+from rspca.base.arguments import argument
+from rspca.base.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
+from rspca.base.types import Array, OnStep, Step
+from rspca.certificates import strategy
+from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
-from rspca.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
-from rspca.choice import Choice
-from rspca.components import Component, OnStep, Step
-from rspca.decomposition import Options, check_memory, relaxed_near, rspca_component
-from rspca.deflation import DEFLATIONS
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
-from rspca.operators.sources import as_operator, balanced, prepare
-from rspca.sequence import Finder, Found, Teller, deflated, eligible_features
-from rspca.vectors import inclusion_probabilities, oriented, top_k, unit
-
-Array = NDArray[Any]
+from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
+from rspca.operators.base import OperatorMixin
+from rspca.operators.convert import as_operator, balanced, prepare
 
 STEP_BY_STEP = 20
 """k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
@@ -122,14 +120,14 @@ def _left_by(
 def certify_operator(
     op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
     on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
-    known: stages.Known | None = None,
+    known: strategy.Known | None = None,
 ) -> Certificate:  # fmt: skip
     """Certify on data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = stages.Known(given) if known is None else known
+    known = strategy.Known(given) if known is None else known
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
@@ -239,16 +237,16 @@ def _as_component(v: Any, n: int) -> Component:
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
-def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
+def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
-    if len(eligible) <= stages.SMALL:
+    if len(eligible) <= strategy.SMALL:
         A = op.gram_block(eligible)
         inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
                          on_step=run.on_step, parent=run)  # fmt: skip
         inner.bounds = run.bounds
         try:
-            stages.in_memory(inner, A, k)
+            strategy.in_memory(inner, A, k)
         finally:
             run.upper, run.nodes, run.survivors = inner.upper, inner.nodes, inner.survivors
             run.reached(eligible[inner.support], inner.lower)
@@ -264,10 +262,10 @@ def _prove(run: Progress, known: stages.Known, k: int, eligible: Array) -> None:
                 run.survivors, run.nodes = step.survivors, half.nodes
                 run.reached(step.support, step.lower)
                 run.proven("feature by feature", step.upper, time.perf_counter() - began)
-    stages.by_products(run, known, k)
+    strategy.by_products(run, known, k)
 
 
-def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[stages.Certified]:
+def certified_steps(known: strategy.Known, most: int, run: Progress) -> Iterator[strategy.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     yield from known.steps[:most]
     rng = np.random.default_rng(0)
@@ -275,7 +273,7 @@ def certified_steps(known: stages.Known, most: int, run: Progress) -> Iterator[s
         if run.out_of_time():
             return
         support, lower = _evaluated(known.op, _found_support(known, k, rng))
-        step = stages.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
+        step = strategy.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
         if step is None:
             return
         known.steps.append(step)
@@ -313,7 +311,7 @@ def _best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 
-def _found_support(known: stages.Known, k: int, rng: np.random.Generator) -> Array:
+def _found_support(known: strategy.Known, k: int, rng: np.random.Generator) -> Array:
     """Return the support that the default method finds, in the data as given if their products show what varies.
 
     Where even products in float64 show rounding more than what is left, it is the k longest columns.

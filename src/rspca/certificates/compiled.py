@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
 
-from rspca.machine_code import kept_if_possible
+from rspca.base.machine_code import kept_if_possible
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

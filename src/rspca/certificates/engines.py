@@ -6,14 +6,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rspca.base.machine_code import is_kept
+from rspca.base.types import Array
 from rspca.certificates import nodes
 from rspca.certificates.compiled import can_compile, compiled_copies
 from rspca.certificates.progress import Progress
-from rspca.machine_code import is_kept
-
-Array = NDArray[Any]
 
 PLAIN_FEATURES = 20_000
 """Features of nodes, summed over nodes, that a process examines with NumPy before it compiles.

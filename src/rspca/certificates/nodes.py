@@ -6,12 +6,9 @@ arithmetic's: the driver in search.py adds the margin for rounding.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from rspca.base.types import Array
 
 SHIFTS = 8
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.certificates.bounds import EPS
-from rspca.operators.protocol import OperatorMixin, chunks
-from rspca.operators.rankone import MOST_CANCELED
-
-Array = NDArray[Any]
+from rspca.base.types import Array
+from rspca.certificates.bounds.gram import EPS
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.rank_one import MOST_CANCELED
 
 CANCELED = 1e4
 """Share of a squared norm that may be lost by a difference (to the mean, to a deflation) before it is taken anew."""

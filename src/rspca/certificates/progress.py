@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rspca.base.types import COMPILE, Array, OnStep, Step
 from rspca.certificates.certificate import Bound
-from rspca.components import COMPILE, OnStep, Step
-
-Array = NDArray[Any]
 
 
 class Progress:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.certificates.bounds import EPS, remainder, spectral_fill, spectrum
+from rspca.base.types import Array
+from rspca.certificates.bounds.gram import EPS, remainder, spectral_fill, spectrum
 from rspca.certificates.engines import Examiner
-
-Array = NDArray[Any]
 
 WORTH_TRYING = 1.5
 """Multiple of the least gap at the root up to which a part of A is used at the nodes."""

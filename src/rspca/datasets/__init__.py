@@ -1,15 +1,8 @@
 """Data to try things on: made to order, shipped with rspca, or fetched from their public homes."""
 
 from rspca.datasets.counterexamples import Counterexample, make_counterexample
-from rspca.datasets.fetched import (
-    Dataset,
-    fetch_classic2,
-    fetch_classic3,
-    fetch_gse10072,
-    fetch_hapmap3,
-    fetch_hgdp,
-)
-from rspca.datasets.generated import make_genotypes, make_hadamard, make_planted_spikes
+from rspca.datasets.fetchers import Dataset, fetch_classic2, fetch_classic3, fetch_gse10072, fetch_hapmap3, fetch_hgdp
+from rspca.datasets.generators import make_genotypes, make_hadamard, make_planted_spikes
 from rspca.datasets.pitprops import PITPROPS_FEATURES, load_pitprops
 
 __all__ = [

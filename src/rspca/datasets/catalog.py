@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rspca.datasets import registry
 from rspca.datasets.download import cache_folder, found_in
-from rspca.datasets.fetched import Dataset, fetch_classic2, fetch_classic3, fetch_gse10072, fetch_hapmap3, fetch_hgdp
+from rspca.datasets.fetchers import Dataset, fetch_classic2, fetch_classic3, fetch_gse10072, fetch_hapmap3, fetch_hgdp
 from rspca.datasets.registry import DataFile
 
 

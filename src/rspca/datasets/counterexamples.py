@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.checks import as_generator, check_choice, check_integer, check_real
-from rspca.memory import check_room
-
-Array = NDArray[Any]
+from rspca.base.checks import as_generator, check_choice, check_integer, check_real
+from rspca.base.memory import check_room
+from rspca.base.types import Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rspca.atomic import scratch_folder, unwritten
-from rspca.checks import reason, shown
+from rspca.base.atomic import scratch_folder, unwritten
+from rspca.base.checks import reason, shown
+from rspca.base.files import GZIP_MAGIC, blocks
 from rspca.datasets.registry import DataFile, Remote
-from rspca.formats.files import GZIP_MAGIC, blocks
 
 RETRIES = 2
 MOST_BYTES = 4 * 10**9

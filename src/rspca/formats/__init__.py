@@ -2,8 +2,8 @@
 
 from rspca.formats.geo import SeriesMatrix, read_series_matrix
 from rspca.formats.laser import read_laser
-from rspca.formats.plink import Genotypes, read_plink, write_plink
 from rspca.formats.smart import SmartDocument, read_smart
+from rspca.genetics.plink import Genotypes, read_plink, write_plink
 
 __all__ = [
     "Genotypes",

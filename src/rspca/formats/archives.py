@@ -9,11 +9,9 @@ from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
-from rspca.memory import check_room
-
-Array = NDArray[Any]
+from rspca.base.memory import check_room
+from rspca.base.types import Array
 
 MOST_INFLATED = 1032
 """How many bytes deflate can make of one."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.arguments import argument
+from rspca.base.arguments import argument
 from rspca.formats.named import Named, plain
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}")

@@ -14,8 +14,11 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from rspca.arguments import argument
-from rspca.checks import check_choice, reason
+from rspca.base.arguments import argument
+from rspca.base.checks import check_choice, reason
+from rspca.base.files import lines, opened
+from rspca.base.memory import GrowingRoom
+from rspca.base.types import Array
 from rspca.formats.columns import (
     DECIMAL_COMMA,
     advice_for_text,
@@ -28,10 +31,8 @@ from rspca.formats.columns import (
     not_text,
     row_column,
 )
-from rspca.formats.files import lines, opened
 from rspca.formats.headers import ROW_NAMES, names_columns
-from rspca.formats.named import Array, Named
-from rspca.memory import GrowingRoom
+from rspca.formats.named import Named
 
 WHITE_SPACE = " "
 """Stands for any run of spaces and tabs."""

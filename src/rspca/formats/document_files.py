@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rspca.arguments import argument
-from rspca.formats.files import lines, read_bytes
+from rspca.base.arguments import argument
+from rspca.base.files import lines, read_bytes
 
 
 def read_texts(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[str]]:

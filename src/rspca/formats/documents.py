@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rspca.base.files import lines
+from rspca.base.types import Array
 from rspca.formats.columns import is_number
-from rspca.formats.files import lines
-from rspca.formats.named import Array, Named
+from rspca.formats.named import Named
 from rspca.formats.term_weights import TermWeights, document_counts
 
 
@@ -42,7 +43,7 @@ def read_documents(
     term_weights : TermWeights
         Weights of a fit, ``model.term_weights_``: documents become rows of the features of that model.
     """
-    from rspca.text import weighted_documents
+    from rspca.formats.tf_idf import weighted_documents
 
     if not path.is_dir():
         _check_text(path, encoding)

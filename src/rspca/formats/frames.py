@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import RefusedFile, reason, shown
+from rspca.base.checks import RefusedFile, reason, shown
+from rspca.base.files import is_gzipped
+from rspca.base.memory import check_room
 from rspca.formats.columns import (
     advice_for_text,
     arranged,
@@ -20,9 +22,7 @@ from rspca.formats.columns import (
     not_text,
     row_column,
 )
-from rspca.formats.files import is_gzipped
 from rspca.formats.named import Named, plain
-from rspca.memory import check_room
 
 CELL_BYTES = 8
 """What a cell takes in memory at least, however well the file is compressed."""

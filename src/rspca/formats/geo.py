@@ -6,14 +6,14 @@ import math
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.checks import reason, shown
-from rspca.formats.files import PathLike, lines
-from rspca.memory import GrowingRoom
+from rspca.base.checks import reason, shown
+from rspca.base.files import PathLike, lines
+from rspca.base.memory import GrowingRoom
+from rspca.base.types import Array
 
 _BEGIN, _END = "!series_matrix_table_begin", "!series_matrix_table_end"
 _MISSING = {"": "nan", "null": "nan", "NULL": "nan", "NA": "nan"}
@@ -24,7 +24,7 @@ Table = dict[str, list[tuple[str, ...]]]
 class SeriesMatrix(NamedTuple):
     """A study: values of samples by features, and what the header says of the study and of its samples."""
 
-    matrix: NDArray[Any]  # samples x features; missing values are NaN
+    matrix: Array  # samples x features; missing values are NaN
     feature_names: tuple[str, ...]  # as in ID_REF: probes of the platform
     sample_names: tuple[str, ...]  # accessions GSM...
     series: Table  # without the prefix !Series_; one tuple per line of that name

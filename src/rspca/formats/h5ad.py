@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from rspca.arguments import argument
-from rspca.checks import RefusedFile, reason
+from rspca.base.arguments import argument
+from rspca.base.checks import RefusedFile, reason
+from rspca.base.types import Array
 from rspca.formats.archives import checked_sparse
 from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_group
-from rspca.formats.named import Array, Named, plain
-from rspca.operators.blocks import BlockOperator, memory_size
-from rspca.operators.rows import SomeColumns, StoredRows
+from rspca.formats.named import Named, plain
+from rspca.operators.stored_rows import SomeColumns, StoredRows
+from rspca.operators.streamed import BlockOperator, memory_size
 
 
 def read_h5ad(

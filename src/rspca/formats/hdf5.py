@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rspca.checks import RefusedFile, shown
-from rspca.memory import check_room
+from rspca.base.checks import RefusedFile, shown
+from rspca.base.memory import check_room
 
 SPARSE_PARTS = ("data", "indices", "indptr")
 """Datasets of a sparse matrix, as anndata stores it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.arguments import argument
+from rspca.base.arguments import argument
 from rspca.formats.columns import is_missing_cell, is_number, listed, looks_numeric, plainly_numeric
 
 ROW_NAMES = frozenset(("", "id", "index", "name", "names", "row.names", "rownames", "sample", "sample_id", "samples"))

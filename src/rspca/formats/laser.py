@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.checks import shown
-from rspca.formats.files import PathLike, lines
-from rspca.formats.plink import Genotypes, with_means
+from rspca.base.checks import shown
+from rspca.base.files import PathLike, lines
+from rspca.base.types import Array
+from rspca.genetics.plink import Genotypes, with_means
 
 _CALLS = {"0": 0.0, "1": 1.0, "2": 2.0, "-9": np.nan}
 
 
-def read_laser(geno: PathLike, site: PathLike) -> tuple[Genotypes, NDArray[Any]]:
+def read_laser(geno: PathLike, site: PathLike) -> tuple[Genotypes, Array]:
     r"""Return the genotypes (missing calls as means, float32) and the population of each person.
 
     Parameters

@@ -13,10 +13,10 @@ from typing import IO, Any
 import numpy as np
 import scipy.io
 
-from rspca.checks import shown
+from rspca.base.checks import shown
+from rspca.base.files import is_gzipped, opened
+from rspca.base.memory import check_room
 from rspca.formats.archives import MOST_INFLATED
-from rspca.formats.files import is_gzipped, opened
-from rspca.memory import check_room
 
 EMPTY_SIDES = 10**6
 """Rows or columns that a sparse matrix may announce whatever the size of its file; they may be empty."""

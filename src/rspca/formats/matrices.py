@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
-from rspca.checks import RefusedFile, reason
+from rspca.base.checks import RefusedFile, reason
+from rspca.base.types import Array
 from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
 from rspca.formats.market import check_sides, parsed
 from rspca.formats.named import Named, plain
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
-
-Array = NDArray[Any]
 
 FEATURE_NAMES = ("feature_names", "features", "columns", "vocabulary")
 SAMPLE_NAMES = ("sample_names", "samples", "rows", "documents")

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rspca.base.types import Array
 from rspca.formats.term_weights import DocumentTerms
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

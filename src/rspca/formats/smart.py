@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from rspca.formats.files import PathLike, lines
+from rspca.base.files import PathLike, lines
 
 _NUMBER = re.compile(r"\.I\s+([0-9]+)\s*")
 MOST_DIGITS = 15

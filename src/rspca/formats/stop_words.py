@@ -10,8 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rspca.arguments import argument
-from rspca.formats.files import lines
+from rspca.base.arguments import argument
+from rspca.base.files import lines
 
 
 def resolve_stop_words(stop_words: Any, pattern: str) -> list[str]:
@@ -42,7 +42,7 @@ def _checked_words(words: Any) -> Iterator[str]:
 
 @cache
 def _default_stop_words() -> tuple[str, ...]:
-    return tuple(_words_of(resources.files("rspca").joinpath("stop_words.txt").read_text("utf-8").splitlines()))
+    return tuple(_words_of(resources.files("rspca.formats").joinpath("stop_words.txt").read_text("utf-8").splitlines()))
 
 
 def _words_of(text: Iterable[str]) -> Iterator[str]:

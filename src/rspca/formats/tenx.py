@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rspca.formats.files import lines
-from rspca.formats.named import Array, Named
+from rspca.base.files import lines
+from rspca.base.types import Array
+from rspca.formats.named import Named
 
 FEATURE_FILES = ("features.tsv", "genes.tsv")
 SAMPLE_FILES = ("barcodes.tsv",)

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
-from rspca.arguments import argument
-
-Array = NDArray[Any]
+from rspca.base.arguments import argument
+from rspca.base.types import Array
 
 LONGEST_TERM = 10**6
 """Letters; regular expressions cannot count much further."""

@@ -7,15 +7,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.arguments import argument
-from rspca.ascent import Tell
-from rspca.certificates.semidefinite import semidefinite
-from rspca.checks import TooLarge, check_sparsity
-from rspca.components import Component, Loop
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
-from rspca.sequence import Found, eligible_features, one_after_another
-from rspca.vectors import top_k
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, eligible_features, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component, Loop
+from rspca.base.arguments import argument
+from rspca.base.checks import TooLarge, check_sparsity
+from rspca.certificates.bounds.semidefinite import semidefinite
+from rspca.linalg.vectors import top_k
+from rspca.operators.base import OperatorMixin
 
 MOST_FEATURES = 500
 """A step is an eigendecomposition of an n x n matrix, and there are hundreds."""

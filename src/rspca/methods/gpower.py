@@ -8,16 +8,17 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_integer, check_real, check_sparsity
-from rspca.components import Component, Loop
-from rspca.deflation import projection
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.deflate import projection
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component, Loop
+from rspca.base.checks import check_integer, check_real, check_sparsity
+from rspca.base.types import Array
+from rspca.linalg.vectors import soft, spread
 from rspca.methods.penalty import Solved, closest_from_above
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import Array, OperatorMixin
-from rspca.operators.rankone import LowRank
-from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
-from rspca.vectors import soft, spread
+from rspca.operators.base import OperatorMixin
+from rspca.operators.rank_one import LowRank
 
 
 class Penalty(NamedTuple):

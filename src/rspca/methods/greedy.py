@@ -8,17 +8,18 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.arguments import argument
-from rspca.ascent import Tell
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, eligible_features, longest_column, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component, Loop
+from rspca.base.arguments import argument
+from rspca.base.checks import TooLarge, check_integer, check_sparsity
+from rspca.base.types import Array
+from rspca.certificates.bounds.duals import scores_dual, separating_penalties
 from rspca.certificates.certify import rounding_margin
-from rspca.certificates.duals import scores_dual, separating_penalties
-from rspca.checks import TooLarge, check_integer, check_sparsity
-from rspca.components import Component, Loop
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.matrix import DenseOperator
-from rspca.operators.protocol import Array, OperatorMixin
-from rspca.sequence import Found, eligible_features, longest_column, one_after_another
-from rspca.spectral import leading_pairs
+from rspca.linalg.eigen import leading_pairs
+from rspca.operators.base import OperatorMixin
+from rspca.operators.dense import DenseOperator
 
 MOST_READ = 10**11
 """Entries of X that k products may read: a feature more is a product more."""

@@ -6,14 +6,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_sparsity
-from rspca.components import Component, Loop
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
-from rspca.sequence import Found, eligible_features, one_after_another
-from rspca.spectral import leading_pairs
-from rspca.vectors import top_k
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, eligible_features, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component, Loop
+from rspca.base.checks import check_sparsity
+from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.vectors import top_k
+from rspca.operators.base import OperatorMixin
 
 
 def maxcomp(

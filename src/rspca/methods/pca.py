@@ -6,11 +6,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.components import Component, Loop
-from rspca.operators.protocol import OperatorMixin
-from rspca.sequence import Found, one_after_another
-from rspca.spectral import leading_pairs
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, one_after_another
+from rspca.algorithm.results import Component, Loop
+from rspca.linalg.eigen import leading_pairs
+from rspca.operators.base import OperatorMixin
 
 
 def pca(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.operators.protocol import Array
+from rspca.base.types import Array
 
 STEPS = 24
 """Halvings of the interval of the penalty: beyond them a jump over k counts as one."""

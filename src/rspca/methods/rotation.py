@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_choice, check_integer, check_sparsity
-from rspca.components import Component, OnStep
-from rspca.operators.protocol import Array, OperatorMixin
-from rspca.sequence import Found, all_at_once, eligible_features, largest_varying, numerical_rank
-from rspca.spectral import leading_pairs
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, all_at_once, eligible_features, largest_varying, numerical_rank
+from rspca.algorithm.results import Component
+from rspca.base.checks import check_choice, check_integer, check_sparsity
+from rspca.base.types import Array, OnStep
+from rspca.linalg.eigen import leading_pairs
+from rspca.operators.base import OperatorMixin
 
 LENGTHS = {"unit": 0.0, "sqrt": 0.5, "inverse": -0.5}
 """Jolliffe's three lengths of a component before rotation, as powers of its eigenvalue."""

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_sparsity
-from rspca.components import Component, OnComponent, OnStep
-from rspca.decomposition import Options, rspca_component
-from rspca.operators.protocol import OperatorMixin
-from rspca.operators.threads import small_products_in_one_thread
-from rspca.sequence import Found, one_after_another
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.component import Options, rspca_component
+from rspca.algorithm.loop import Found, one_after_another
+from rspca.algorithm.results import Component, OnComponent
+from rspca.base.checks import check_sparsity
+from rspca.base.threads import small_products_in_one_thread
+from rspca.base.types import OnStep
+from rspca.operators.base import OperatorMixin
 
 
 def rspca(

@@ -7,16 +7,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_real, check_sparsity
-from rspca.components import Component, Loop
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.relax import linearized
+from rspca.algorithm.results import Component, Loop
+from rspca.base.checks import check_real, check_sparsity
+from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.vectors import spread
 from rspca.methods.penalty import Solved, closest_from_above
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
-from rspca.relaxation import linearized
-from rspca.sequence import Found, eligible_features, largest_varying, one_after_another
-from rspca.spectral import leading_pairs
-from rspca.vectors import spread
+from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-12
 """Loadings below this share of the largest are zeros that rounding left over."""

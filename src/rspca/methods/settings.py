@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from rspca.checks import as_generator, check_choice, check_integer, check_real
-from rspca.components import Component
-from rspca.deflation import DEFLATIONS
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import OperatorMixin
+from rspca.algorithm.deflate import DEFLATIONS
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component
+from rspca.base.checks import as_generator, check_choice, check_integer, check_real
+from rspca.operators.base import OperatorMixin
 
 Method = Callable[..., list[Component]]
 

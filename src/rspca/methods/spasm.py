@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_sparsity
-from rspca.components import Component, OnStep
-from rspca.operators.protocol import Array, OperatorMixin
-from rspca.sequence import Found, all_at_once, eligible_features, numerical_rank
-from rspca.spectral import leading_pairs
-from rspca.vectors import soft, spread, top_k
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, all_at_once, eligible_features, numerical_rank
+from rspca.algorithm.results import Component
+from rspca.base.checks import check_sparsity
+from rspca.base.types import Array, OnStep
+from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.vectors import soft, spread, top_k
+from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-14
 """Share of X'Xb that, orthogonal to the earlier auxiliary vectors, is nothing but rounding."""

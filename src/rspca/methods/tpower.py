@@ -7,13 +7,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rspca.ascent import Tell
-from rspca.checks import check_sparsity, check_vector
-from rspca.components import Component, Loop
-from rspca.normalization import NORMALIZATIONS
-from rspca.operators.protocol import Array, OperatorMixin
-from rspca.sequence import Found, eligible_features, largest_varying, longest_column, one_after_another
-from rspca.vectors import spread
+from rspca.algorithm.ascent import Tell
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column, one_after_another
+from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.results import Component, Loop
+from rspca.base.checks import check_sparsity, check_vector
+from rspca.base.types import Array
+from rspca.linalg.vectors import spread
+from rspca.operators.base import OperatorMixin
 
 
 def tpower(

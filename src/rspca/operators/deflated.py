@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper
-from rspca.operators.rankone import LowRank, cancels, less_outer
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.rank_one import LowRank, cancels, less_outer
 
 ROUNDING_LEFT = 4.0
 """Multiple of the rounding error of a deflated column up to which its length is nothing but rounding."""

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper, chunks
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper, chunks, returned_by
 
 
+@returned_by("to_float64")
 class Float64Columns(Wrapper):
     """X through its columns, which are exact; products in single precision are not used."""
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from rspca.checks import check_is_data, rectangular
-from rspca.memory import check_room
-from rspca.operators.matrix import DenseOperator
-from rspca.operators.protocol import Array, Meter, OperatorMixin
+from rspca.base.checks import check_is_data, rectangular
+from rspca.base.memory import check_room
+from rspca.base.types import Array
+from rspca.operators.base import Meter, OperatorMixin
+from rspca.operators.dense import DenseOperator
 
 ROUNDING = 1e-8
 """Eigenvalues above -ROUNDING * max|eigenvalue| are taken as zeros written with rounding errors."""

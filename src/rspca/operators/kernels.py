@@ -19,16 +19,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rspca.machine_code import is_kept, kept_if_possible
+from rspca.base.machine_code import is_kept, kept_if_possible
+from rspca.base.types import Array
 
 try:
     import numba
 except ImportError as error:  # pragma: no cover - the development environment has it
     raise ImportError("Packed genotypes need numba, which is not installed: pip install 'rspca[genetics]'.") from error
 
-Array = NDArray[Any]
 
 SINGLE_BYTES = 4096
 """Bytes of a row, four people each, that are summed in the type of the vector before they join a float64 sum."""

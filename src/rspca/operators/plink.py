@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rspca.operators.protocol import Array, Meter, OperatorMixin
+from rspca.base.types import Array
+from rspca.operators.base import Meter, OperatorMixin
 
 Rows = tuple[Array, Array, int, int]
 """What every kernel is told first: bytes, the rows of them that are columns of X, the first and the last of these."""

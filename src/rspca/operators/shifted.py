@@ -7,12 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper, chunks
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper, chunks, returned_by
 
 CACHED_BYTES = 1 << 26
 """Memory up to which the shifted columns are kept; more of them are read again for each product."""
 
 
+@returned_by("shifted")
 class Shifted(Wrapper):
     """X - 1 shift', in which the columns with a shift are multiplied apart from the others.
 

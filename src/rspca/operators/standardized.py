@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper
-from rspca.operators.rankone import LowRank, cancels, less_outer
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.rank_one import LowRank, cancels, less_outer
 
 DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """How much larger a sum of squares may be than the variance that is taken from it by subtraction."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rspca.operators.protocol import Array, OperatorMixin, Wrapper
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper, returned_by
 
 
+@returned_by("transposed")
 class Transposed(Wrapper):
     """X': samples become features."""
 

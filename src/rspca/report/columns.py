@@ -9,9 +9,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from rspca.base.types import Array
 
 LONGEST = 200
 """Characters of a name or a document that a page shows."""

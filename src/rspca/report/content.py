@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rspca.checks import check_length, real_array, spelled
-from rspca.linkage import linkage_note
-from rspca.report.columns import Array, column, names, numbers, plain_text, sample_column
+from rspca.base.checks import check_length, real_array, spelled
+from rspca.base.types import Array
+from rspca.genetics.linkage import linkage_note
+from rspca.linalg.explained_variance import cosines
+from rspca.report.columns import column, names, numbers, plain_text, sample_column
 from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
-from rspca.variance import cosines
 
 if TYPE_CHECKING:
-    from rspca.comparison import Comparison
+    from rspca.analysis.compare import Comparison
+    from rspca.analysis.k_path import Path
     from rspca.estimator import SparsePCA
-    from rspca.paths import Path
 
 MOST_FEATURES = 1000
 """Features of one component that the page lists."""

@@ -11,14 +11,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rspca.atomic import written_atomically
+from rspca.base.atomic import written_atomically
 from rspca.report.content import report_content
 from rspca.report.words import percent, percent_up
 
 if TYPE_CHECKING:
-    from rspca.comparison import Comparison
+    from rspca.analysis.compare import Comparison
+    from rspca.analysis.k_path import Path as PathOverK
     from rspca.estimator import SparsePCA
-    from rspca.paths import Path as PathOverK
 
 _PARTS = ("elements", "features", "charts", "scores", "start")
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

@@ -1,0 +1,143 @@
+"""What to take away before the next component: four schemes, each an operator round the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from rspca.base.arguments import argument
+from rspca.base.types import Array
+from rspca.linalg.vectors import nonzeros
+from rspca.operators.base import OperatorMixin
+from rspca.operators.deflated import Deflated, ScoreDeflated
+from rspca.operators.gram import GramOperator
+from rspca.operators.standardized import Scaled
+
+Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
+"""(op, unit vector, its scores, earlier vectors) -> what is left of op."""
+EPS = float(np.finfo(np.float64).eps)
+NOTHING = 1e-12
+"""Length of what is left of a unit vector that is rounding."""
+MOST_EXPLAINED = 1e-3
+"""Share of the length of scores below which what earlier components leave of them is computed again."""
+RESIDUAL_STEPS = 4
+"""Times that is done: each gains the digits that the one before had left."""
+SCORES_ROUNDING = 64.0
+"""Multiple of the rounding of a product up to which a length is rounding."""
+
+
+def projection(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
+    """X (I - v v'), Algorithm 2 of the paper. Directions removed earlier can come back in later components."""
+    return Deflated(op, v, scores)
+
+
+def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
+    """X (I - QQ'), Q an orthonormal basis of all components so far: the whole earlier span is removed."""
+    q = v.copy()
+    if earlier:
+        basis = scipy.linalg.orth(np.column_stack(earlier))
+        for _ in range(2):
+            q = q - basis @ (basis.T @ q)
+    left = float(np.linalg.norm(q))
+    if left <= NOTHING:  # v is in the span of those before it, up to rounding
+        return op
+    q = q / left
+    used = nonzeros(q)
+    return Deflated(op, q, op.scores(used, q[used]), (4 * len(earlier) + 8) * EPS / left)
+
+
+def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
+    """(I - uu')X, u the unit scores: A - Avv'A / v'Av. The next variance is the next adjusted variance.
+
+    Scores that earlier components explain, up to rounding, leave X as it is: there is nothing to take off.
+    """
+    new = _new_scores(op, v, _unexplained(op, scores), earlier)
+    if new is None:
+        return op
+    length = float(np.linalg.norm(new.scores))
+    u = _unexplained(op, new.scores / length)  # orthogonal to working precision, float32 data or not
+    deflated = ScoreDeflated(op, u / np.linalg.norm(u), (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length)
+    deflated.amplification = (1.0 + float(np.linalg.norm(deflated.loadings)) / length) ** 2
+    return deflated
+
+
+def _unexplained(op: OperatorMixin, scores: Array) -> Array:
+    """Return scores less their part along those that were taken off before."""
+    while isinstance(op, ScoreDeflated):
+        scores = scores - op.u * (op.u @ scores)
+        op = op.inner
+    return scores
+
+
+class _NewScores(NamedTuple):
+    """Scores that earlier components do not explain, and the length to which their rounding is relative."""
+
+    scores: Array
+    rounded_at: float
+
+
+def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> _NewScores | None:
+    """Return what is new in the scores of v, accurate to working precision; None if that is nothing but rounding.
+
+    If earlier components explain nearly all of the scores, what is left of them has the rounding of what was there.
+    Taking the explained part off v instead, and multiplying again, has only the rounding of what is left.
+    """
+    whole = op
+    while isinstance(whole, ScoreDeflated):
+        whole = whole.inner
+    reach, length = whole.reach(), float(np.linalg.norm(scores))
+    terms = float(np.abs(v) @ reach)
+    if length >= MOST_EXPLAINED * terms or not earlier:
+        return _NewScores(scores, terms) if length > SCORES_ROUNDING * EPS * terms else None
+    # entries of v are rounded: what that may leave of the scores is not new
+    own = float(np.abs(v[nonzeros(v)]) @ _lengths(op, nonzeros(v)))
+    places, basis = [nonzeros(one) for one in earlier], np.column_stack(earlier)
+    explained = np.column_stack([whole.scores(at, one[at]) for at, one in zip(places, earlier, strict=True)])
+    vector, used = v, nonzeros(v)
+    for _ in range(RESIDUAL_STEPS):
+        vector = vector - basis @ np.linalg.lstsq(explained, whole.scores(used, vector[used]), rcond=None)[0]
+        used = nonzeros(vector)
+        scores = op.scores(used, vector[used])
+        length, terms = float(np.linalg.norm(scores)), float(np.abs(vector) @ reach)
+        if length <= SCORES_ROUNDING * EPS * (own + terms):
+            return None
+        if length >= MOST_EXPLAINED * float(np.linalg.norm(whole.scores(used, vector[used]))):
+            return _NewScores(scores, own + terms)
+    return None
+
+
+def _lengths(op: OperatorMixin, support: Array) -> Array:
+    """Return the lengths of a few columns, computed in float64 from the columns themselves."""
+    return np.asarray(np.linalg.norm(op.restrict(support).to_float64().columns(np.arange(len(support))), axis=0))
+
+
+def hotelling(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
+    """A - (v'Av) vv' for a Gram matrix, shifted by a multiple of I where it is no longer positive semidefinite.
+
+    The shift moves x'Ax of every unit x alike, so it changes no answer; it is carried as `offset` and taken off the
+    variance.
+    """
+    unit = 1.0
+    while isinstance(op, Scaled):
+        unit, op = unit * float(op.weights[0]), op.inner
+    if not isinstance(op, GramOperator):
+        raise ValueError(
+            f"{argument('deflation', 'hotelling')} needs the matrix A itself: give GramOperator(A), or choose 'schur'."
+        )
+    A = op.matrix - op.offset * np.eye(op.shape[1])
+    A = A - (v @ A @ v) * np.multiply.outer(v, v)
+    lowest = float(scipy.linalg.eigvalsh(A, subset_by_index=(0, 0))[0])
+    offset = max(0.0, -lowest)
+    following: OperatorMixin = GramOperator(A + offset * np.eye(len(A)), offset=offset)
+    return following if unit == 1.0 else Scaled(following, np.full(len(A), unit))
+
+
+DEFLATIONS: dict[str, Deflation] = {
+    "schur": schur,
+    "projection": projection,
+    "orthogonal": orthogonal,
+    "hotelling": hotelling,
+}

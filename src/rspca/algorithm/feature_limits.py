@@ -1,0 +1,135 @@
+"""Which features a component may use: those that vary, and no more of one group than allowed."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.base.arguments import argument
+from rspca.base.checks import check_integer, is_missing
+from rspca.base.types import Array
+from rspca.linalg.vectors import largest_in_columns, top_k
+
+
+class Groups(NamedTuple):
+    """A group for each feature, numbered from 0, and how many features of one group a component may use."""
+
+    labels: Array
+    most: int
+
+    def allow(self, support: Array) -> bool:
+        """Return whether no group gives more of these features than it may."""
+        return len(support) == 0 or int(np.bincount(self.labels[support]).max()) <= self.most
+
+
+class Choice(NamedTuple):
+    """The features that may be chosen, sorted, and their groups, if these matter."""
+
+    features: Array
+    groups: Groups | None = None
+
+    @property
+    def most(self) -> int:
+        """How many features can be chosen at once."""
+        if self.groups is None:
+            return len(self.features)
+        return int(np.minimum(np.bincount(self.groups.labels[self.features]), self.groups.most).sum())
+
+    def largest(self, values: Array, k: int) -> Array:
+        """Return the sorted features of the k largest magnitudes.
+
+        With groups: the k largest among the largest of each group. No other choice within the limits has a larger sum,
+        because the limits of disjoint groups form a matroid, on which taking the largest first is optimal.
+        """
+        size = np.abs(values if len(self.features) == len(values) else values[self.features])
+        if self.groups is None:
+            return np.asarray(self.features[top_k(size, k)])
+        within = _largest_of_each(size, self.groups.labels[self.features], self.groups.most)
+        return np.asarray(self.features[within[top_k(size[within], k)]])
+
+    def largest_in_columns(self, values: Array, k: int) -> Array:
+        """Return where the largest magnitudes of each column stand that may be chosen together."""
+        chosen = np.zeros(values.shape, dtype=bool)
+        if self.groups is None:
+            chosen[self.features] = largest_in_columns(np.abs(values[self.features]), k)
+        else:
+            for column, one in enumerate(values.T):
+                chosen[self.largest(one, k), column] = True
+        return chosen
+
+    def restricted(self, x: Array) -> Array:
+        """Return x without its entries at features that may not be chosen: rounding leaves some of these."""
+        if len(self.features) == len(x):
+            return x
+        out = np.zeros_like(x)
+        out[self.features] = x[self.features]
+        return out
+
+    def completed(self, preferred: Array, x: Array, values: Array, k: int) -> Array:
+        """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest values."""
+        if self.groups is None and len(preferred) == k:
+            return preferred
+        size = np.abs(values)
+        top = 2.0 * float(size.max(initial=0.0)) + 1.0
+        size[preferred] = top * (1.0 + np.abs(x[preferred]) / max(float(np.abs(x).max(initial=0.0)), 1e-300))
+        return self.largest(size, k)
+
+    def among(self, some: Array) -> Choice:
+        """Return the same choice among some features only, renumbered in their order."""
+        places = np.minimum(np.searchsorted(self.features, some), len(self.features) - 1)
+        allowed = np.flatnonzero(self.features[places] == some)
+        return Choice(allowed, None if self.groups is None else self.groups._replace(labels=self.groups.labels[some]))
+
+    def exchanges(self, support: Array, entering: Array) -> Array | bool:
+        """Return which features of the support (rows) may give way to which others (columns)."""
+        if self.groups is None:
+            return True
+        inside, outside = self.groups.labels[support], self.groups.labels[entering]
+        used = np.bincount(inside, minlength=int(self.groups.labels.max()) + 1)
+        return (used[outside] < self.groups.most)[None, :] | (inside[:, None] == outside[None, :])
+
+
+def _largest_of_each(size: Array, labels: Array, most: int) -> Array:
+    """Return the sorted positions of the `most` largest of each group; ties go to the lowest."""
+    order = np.lexsort((-size, labels))
+    grouped = labels[order]
+    rank = np.arange(len(order)) - np.searchsorted(grouped, grouped)
+    return np.sort(order[rank < most])
+
+
+def limits(groups: Any, max_per_group: Any, n: int, features: Mapping[str, Array] | None) -> Groups | None:
+    """Return the groups of n features: labels as given, or windows of so many base pairs; None if there are none."""
+    most = check_integer("max_per_group", max_per_group, 1)
+    if groups is None:
+        return None
+    if isinstance(groups, numbers.Integral):
+        labels = windows(check_integer("groups", groups, 1), features)
+    else:
+        labels = np.asarray(groups)
+        if labels.shape != (n,):
+            wanted = f"one label for each of the {n} features, or a width in base pairs"
+            raise ValueError(f"groups has shape {labels.shape}; give {wanted}.")
+        alone = np.array([is_missing(one) or one == "" for one in labels.tolist()], dtype=bool)
+        if alone.any():  # a feature without a label is a group of its own: nothing limits it
+            numbers_of = np.arange(n)
+            numbers_of[~alone] = n + np.unique(labels[~alone].astype(str), return_inverse=True)[1].reshape(-1)
+            labels = numbers_of
+        elif labels.dtype == object:  # names mixed with numbers cannot be sorted
+            labels = labels.astype(str)
+    return Groups(np.unique(labels, return_inverse=True)[1].reshape(n), most)
+
+
+def windows(width: int, features: Mapping[str, Array] | None) -> Array:
+    """Return a label for each SNP: its chromosome, and which window of so many base pairs, side by side, it is in."""
+    if features is None or "position" not in features or "chromosome" not in features:
+        raise ValueError(
+            f"{argument('groups', width)} is a window of base pairs, which needs positions: give a table of genotypes, "
+            "or one label for each feature."
+        )
+    _, chromosome = np.unique(features["chromosome"], return_inverse=True)
+    window = features["position"] // width
+    window = window - window.min()  # a position may be negative: PLINK's sign for a variant to be left out
+    return chromosome.reshape(-1) * (int(window.max()) + 1) + window

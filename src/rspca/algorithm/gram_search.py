@@ -1,0 +1,376 @@
+"""Search for k features inside a Gram matrix: growth, power steps and single exchanges, many candidates at once.
+
+Everything here works on an array A = X'X of a few thousand features at most, so a step costs no product with X. How the
+features are chosen when there are more is the job of `pool`; `ascent` compares the result with what it found on X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from rspca.algorithm.feature_limits import Choice
+from rspca.base.types import Array
+from rspca.linalg.vectors import TIED, coarse, decreasing, top_k
+
+STARTS = 256
+"""Features from which a support grows. On 22 chromosomes of HapMap 3 and 4 of HGDP, k = 3 to 20, 128 would do."""
+BEAM = 64
+"""Growing supports that are kept, at least; 2 STARTS / size while they are small and say little. 32 would do there."""
+SAME_REGION = 0.5
+"""Correlation from which two features are so alike that a start at one of them is enough at first."""
+REFIT_GROWTH = 1.35
+"""Ratio of the sizes at which growing supports are refitted; in between one loading is added to those there are."""
+DIRECTIONS = 8
+"""Leading eigenvectors whose combinations are starts."""
+COMBINATIONS = 64
+"""Random combinations of these, besides each of them and their sums and differences in pairs."""
+SUBSPACE_STEPS = 3
+"""Block power steps that find these eigenvectors: they are only starts."""
+POWER_STEPS = 10
+"""Truncated power steps that candidates take together."""
+REFIT_STEPS = 6
+"""Power steps of a refit on the way; values that are compared at the end are exact."""
+EXCHANGED = 6
+"""Best candidates that are improved by exchanges of single features. The first of them was the best in all of these."""
+MOST_EXCHANGES = 500
+"""Exchanges after which one candidate is left as it is."""
+SMALLEST_GAIN = 1e-10
+"""Relative gain below which an exchange counts as none."""
+SAFE = (1e-60, 1e60)
+"""Variances whose fourth powers are far inside float range; others are divided by a power of two."""
+BLOCK_ENTRIES = 2**18
+"""Entries of A that are squared at a time: they stay in cache."""
+
+
+Multiply = Callable[[Array], Array]
+"""V -> A V."""
+
+
+class Candidates(NamedTuple):
+    """Supports of the same size as sorted rows, unit loadings, and the variance of these loadings."""
+
+    supports: Array
+    loadings: Array
+    variances: Array
+
+    def chosen(self, rows: Array) -> Candidates:
+        """Return some of them."""
+        return Candidates(self.supports[rows], self.loadings[rows], self.variances[rows])
+
+
+class Exchanged(NamedTuple):
+    """A support, its best loadings and variance, the exchanges it took, and whether none is left that gains."""
+
+    support: Array
+    loadings: Array
+    variance: float
+    n_exchanges: int
+    swap_optimal: bool
+
+
+def search(
+    A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, multiply: Multiply | None = None
+) -> list[Exchanged]:
+    """Return the best supports of k features of A that were found, best first; ties go to the lowest features.
+
+    Three families of starts complement each other: supports that grow from single features find a few that are strongly
+    correlated, wherever the leading directions point; combinations of leading eigenvectors find what is spread over
+    many features; `known` supports, found by other means, are improved as well. All features of A may be chosen, as far
+    as the groups of `choice` allow. `multiply` returns A V, if something quicker than A itself does.
+    """
+    largest = float(A.diagonal().max())
+    if not SAFE[0] < largest < SAFE[1]:
+        unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
+        found = search(A / unit, k, choice, known=known, rng=rng)
+        return [end._replace(variance=unit * end.variance) for end in found]
+    grown = grow(A, k, starting_features(A, k), choice)
+    starts = [grown, along_directions(A, k, choice, rng, multiply or A.__matmul__)]
+    if known:
+        starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
+    candidates = best_distinct(joined(starts), BEAM)
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), EXCHANGED)
+    supports = {support.tobytes(): support for support in [*ends.supports, *known]}
+    found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
+    return ranked(found)
+
+
+def ranked(found: list[Exchanged]) -> list[Exchanged]:
+    """Return distinct supports, the largest variance first; variances equal up to rounding go by their features."""
+    distinct = {end.support.tobytes(): end for end in found}
+    ends = sorted(distinct.values(), key=lambda end: -end.variance)
+    tied = [end for end in ends if end.variance >= (1.0 - TIED) * ends[0].variance]
+    return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
+
+
+def starting_features(A: Array, k: int) -> Array:
+    """Return the features from which supports grow: half by the energy of their rows, half to cover all of A.
+
+    The energy is that of the k largest entries of a row, which a support with this feature could use; it is computed
+    where the fourth powers of the row are large. The features of one strongly correlated region would take all places,
+    so half of them go to features that are not among the k closest of one chosen before, nor strongly correlated.
+    """
+    p = len(A)
+    if p <= STARTS:
+        return np.arange(p)
+    order, lengths = decreasing(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
+    first = np.sort(order[: 2 * STARTS])
+    order[: 2 * STARTS] = first[decreasing(energies_of_largest(A, first, k))]
+    covering, covered = [], np.zeros(p, dtype=bool)
+    for feature in order:
+        if not covered[feature]:
+            covering.append(feature)
+            size = np.abs(A[feature])
+            covered |= size >= SAME_REGION * lengths[feature] * lengths
+            covered[top_k(size, k)] = True
+            if len(covering) == STARTS // 2:
+                break
+    energetic = order[~np.isin(order, covering)][: STARTS - len(covering)]
+    return np.concatenate([energetic, np.array(covering)])
+
+
+def fourth_powers_of_rows(A: Array) -> Array:
+    """Return the sum of the fourth powers of each row: a rough guide to its largest entries that takes little time."""
+    sums, step = np.empty(len(A)), max(1, BLOCK_ENTRIES // len(A))
+    for first in range(0, len(A), step):
+        squares = A[first : first + step] ** 2
+        sums[first : first + step] = np.einsum("ij,ij->i", squares, squares)
+    return sums
+
+
+def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
+    """Return the sum of the k largest squared entries of some rows."""
+    squares, p = A[rows] ** 2, len(A)
+    return np.partition(squares, p - k, axis=1)[:, p - k :].sum(axis=1)
+
+
+def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
+    """Return supports of k features that grow from single ones, each time by the feature that promises most.
+
+    With l = v'Av and g = Av, a feature j adds g_j^2 / (l - a_jj) to l, to second order. While the support is small that
+    would favor features of large variance, whatever they have to do with v, and all supports would become alike: l / 2
+    is the least denominator. Supports that meet continue as one, and only the best are kept.
+    """
+    diagonal = A.diagonal()
+    S, v = firsts[:, None], np.ones((len(firsts), 1))
+    gradients, variances = A[firsts], diagonal[firsts]
+    next_refit = 2.0
+    for size in range(2, k + 1):
+        promised = promised_gains(gradients, variances, diagonal)
+        close_features(promised, S, choice)
+        most = promised.max(axis=1)
+        joining = np.argmax(promised >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
+        slope = gradients[np.arange(len(S)), joining]
+        half = 0.5 * (variances - diagonal[joining])
+        gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
+        S = np.column_stack([S, joining])
+        kept = best_of_distinct(np.sort(S, axis=1), variances + gain, max(BEAM, 2 * STARTS // size))
+        S, v, joining, gain, slope = S[kept], v[kept], joining[kept], gain[kept], slope[kept]
+        length = np.hypot(slope, gain)
+        cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
+        sine = np.divide(gain, length, out=np.zeros_like(gain), where=length > 0.0)
+        v = np.column_stack([v * cosine[:, None], sine])
+        variances = variances[kept] + gain
+        if size >= next_refit or size == k:
+            next_refit = max(size + 1, REFIT_GROWTH * size)
+            S, v, variances = refitted(A, S, v)
+            gradients = gradients_of(A, S, v) if size < k else gradients
+        else:
+            gradients = gradients[kept]
+            gradients *= cosine[:, None]
+            gradients += sine[:, None] * A[joining]
+    order = np.argsort(S, axis=1)
+    return Candidates(np.take_along_axis(S, order, axis=1), np.take_along_axis(v, order, axis=1), variances)
+
+
+def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
+    """Return g_j^2 / max(l - a_jj, l / 2) for each candidate and feature."""
+    denominator = variances[:, None] - diagonal
+    np.maximum(denominator, 0.5 * variances[:, None], out=denominator)
+    promised = gradients * gradients
+    promised /= denominator
+    return promised
+
+
+def close_features(promised: Array, S: Array, choice: Choice) -> None:
+    """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
+    np.put_along_axis(promised, S, -np.inf, axis=1)
+    if choice.groups is not None:
+        _, labels = np.unique(choice.groups.labels, return_inverse=True)
+        used = np.zeros((len(S), int(labels.max()) + 1), dtype=np.intp)
+        np.add.at(used, (np.arange(len(S))[:, None], labels[S]), 1)
+        promised[(used >= choice.groups.most)[:, labels]] = -np.inf
+
+
+def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply) -> Candidates:
+    """Return the k largest entries of leading eigenvectors, of their sums and differences, and of random combinations.
+
+    The spannogram of Papailiopoulos et al. (2013) would try every combination; of more than two that takes too long.
+    """
+    values, vectors = leading_vectors(multiply, A.diagonal(), DIRECTIONS, rng)
+    d = len(values)
+    first, second = np.triu_indices(d, 1)
+    unit = np.eye(d)
+    weights = np.vstack(
+        [unit, unit[first] + unit[second], unit[first] - unit[second], rng.standard_normal((COMBINATIONS, d))]
+    )
+    along = (weights * np.sqrt(values)) @ vectors.T
+    S = largest_in_rows(along, k, choice)
+    kept = distinct_rows(S)
+    return refitted(A, S[kept], np.take_along_axis(along[kept], S[kept], axis=1))
+
+
+def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return about the largest eigenvalues of A and their vectors, by block power steps."""
+    p = len(diagonal)
+    V = np.empty((p, min(count, p)))
+    # numbers go to features by their variance, not by their place: so the order of the features does not matter
+    V[decreasing(coarse(diagonal))] = rng.standard_normal(V.shape)
+    for _ in range(SUBSPACE_STEPS):
+        V = np.linalg.qr(multiply(V))[0]
+    image = multiply(V)
+    values, weights = np.linalg.eigh(V.T @ image)
+    return np.maximum(values[::-1], 0.0), image @ weights[:, ::-1]
+
+
+def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
+    """Refit, take the k largest entries of Av, and repeat with all candidates until no support changes for the better.
+
+    A candidate that reaches a support where another was stops there: both would continue identically.
+    """
+    k, ends = candidates.supports.shape[1], []
+    visited = {support.tobytes() for support in candidates.supports}
+    moving = candidates
+    for _ in range(POWER_STEPS):
+        gradients = gradients_of(A, moving.supports, moving.loadings)
+        S = largest_in_rows(gradients, k, choice)
+        proposed = refitted(A, S, np.take_along_axis(gradients, S, axis=1))
+        better = proposed.variances > (1.0 + TIED) * moving.variances
+        new = np.array([support.tobytes() not in visited for support in S])
+        ends += [moving.chosen(~better), proposed.chosen(better & ~new)]
+        moving = best_distinct(proposed.chosen(better & new), len(S))
+        visited.update(support.tobytes() for support in moving.supports)
+        if not len(moving.supports):
+            break
+    return joined([*ends, moving])
+
+
+def refitted(A: Array, S: Array, v: Array) -> Candidates:
+    """Return the supports with loadings that power steps within each of them improved."""
+    inside = A[S[:, :, None], S[:, None, :]]
+    v = v[:, :, None]
+    for _ in range(REFIT_STEPS):
+        v = inside @ v
+        length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
+        v = np.divide(v, length, out=np.full_like(v, S.shape[1] ** -0.5), where=length > 0.0)
+    return Candidates(S, v[:, :, 0], np.sum(v * (inside @ v), axis=(1, 2)))
+
+
+def gradients_of(A: Array, S: Array, v: Array) -> Array:
+    """Return Av for each candidate, as rows."""
+    b, k = S.shape
+    return np.asarray(scipy.sparse.csr_array((v.ravel(), S.ravel(), np.arange(0, b * k + 1, k)), (b, len(A))) @ A)
+
+
+def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
+    """Return the sorted places of the k largest magnitudes of each row; those that tie go to the lowest place."""
+    size = np.abs(values)
+    if choice.groups is not None:
+        return np.array([choice.largest(row, k) for row in size]).reshape(len(size), k)
+    n = size.shape[1]
+    level = np.partition(size, n - k, axis=1)[:, n - k, None]
+    chosen = size >= (1.0 - TIED) * level
+    for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
+        above = size[row] > (1.0 + TIED) * level[row]
+        ties = np.flatnonzero(chosen[row] & ~above)
+        chosen[row, ties[k - np.count_nonzero(above) :]] = False
+    return chosen.nonzero()[1].reshape(len(size), k)
+
+
+def joined(parts: list[Candidates]) -> Candidates:
+    """Return the candidates of all parts."""
+    return Candidates(*(np.concatenate(fields) for fields in zip(*parts, strict=True)))
+
+
+def best_distinct(candidates: Candidates, count: int) -> Candidates:
+    """Return the best of the candidates, each support once, by decreasing variance."""
+    kept = best_of_distinct(candidates.supports, candidates.variances, count)
+    return candidates.chosen(kept[np.argsort(-candidates.variances[kept], kind="stable")])
+
+
+def best_of_distinct(S: Array, variances: Array, count: int) -> Array:
+    """Return the rows that are the first with their support, and of these at most `count` of largest variance."""
+    first = distinct_rows(S)
+    return first if len(first) <= count else first[top_k(variances[first], count)]
+
+
+def distinct_rows(S: Array) -> Array:
+    """Return the first row of each of the supports, in the order of rows."""
+    rows = np.ascontiguousarray(S)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def exchange_features(
+    gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice
+) -> Exchanged:
+    """Exchange one feature for another while that gains variance; swap_optimal says that no exchange is left.
+
+    With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
+    alpha = v'a, r = Ra, q = a'r + A_jj - l. Exchanging i for j raises the largest eigenvalue above l exactly when
+    R_ii alpha^2 + v_i^2 q - 2 alpha v_i r_i > 0: the Schur complement of S + j with i removed, as the shift tends to l.
+    So one k x k eigendecomposition examines all k (n - k) exchanges. `gram_rows` returns rows of A.
+    """
+    support, n_exchanges, swap_optimal = np.array(support), 0, False
+    rows = np.array(gram_rows(support))
+    while True:
+        values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
+        value, v = float(values[-1]), vectors[:, -1]
+        if n_exchanges == MOST_EXCHANGES or swap_optimal:
+            break
+        least = SMALLEST_GAIN * value
+        rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
+        entering = np.setdiff1d(choice.features, support, assume_unique=True)
+        a = rows[:, entering]
+        alpha, r = v @ a, rest @ a
+        q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
+        rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
+        curvature = r**2 - rest_ii * q
+        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
+        allowed = choice.exchanges(support, entering)
+        score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
+        exchange = _best_exchange(rows, diagonal, support, entering, score, value + least)
+        if exchange is None:
+            swap_optimal = True
+        else:
+            leaving, joining = exchange
+            support[leaving] = joining
+            rows[leaving] = gram_rows(np.array([joining]))[0]
+            n_exchanges += 1
+    order = np.argsort(support)
+    return Exchanged(support[order], v[order], value, n_exchanges, swap_optimal)
+
+
+def _best_exchange(
+    rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
+) -> tuple[int, int] | None:
+    """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
+    promising = (score.ravel() > 0.0).nonzero()[0]  # few, as a rule; to order all with their ties takes far longer
+    tries = 8 if len(support) <= 100 else 2
+    best, found = value, None
+    for flat in promising[np.argsort(-score.ravel()[promising], kind="stable")[:tries]]:
+        i, j = np.unravel_index(flat, score.shape)
+        inside = _symmetric(rows[:, support])
+        inside[i, :] = inside[:, i] = rows[:, entering[j]]
+        inside[i, i] = diagonal[entering[j]]
+        reached = float(np.linalg.eigvalsh(inside)[-1])
+        if reached > best:
+            best, found = reached * (1.0 + TIED), (int(i), int(entering[j]))
+    return found
+
+
+def _symmetric(A: Array) -> Array:
+    return (A + A.T) / 2.0

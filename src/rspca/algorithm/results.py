@@ -1,0 +1,99 @@
+"""The results: one sparse component, the components of one decomposition, and one step of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+import numpy as np
+
+from rspca.base.types import Array, OnStep
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Component:
+    """One sparse component: which features, how strongly, how good, how it was found."""
+
+    support: Array
+    """Sorted indices of the features with a loading."""
+    loadings: Array
+    """Their loadings, of unit Euclidean norm; the largest is positive."""
+    variance: float
+    """v'X'Xv in the data as they were when this component was found: centered, scaled, deflated. No divisor."""
+    n_features: int
+    n_iter: int = 1
+    converged: bool = True
+    passes: float = 0.0
+    """Passes over X that it took."""
+    relaxed_variance: float | None = None
+    inclusion_probability: Array | None = None
+    """Rounding probability of each feature: p_i of the relaxed vector that was rounded. Where polishing left that for
+    features which it does not use: of the relaxed vector one step of stage 1 from the loadings."""
+    swap_optimal: bool | None = None
+    """Whether no exchange of one feature for another gains; None if that was not examined."""
+    certificate: Any = None
+    """A Certificate of this component on the data that the earlier ones left, where that was asked for."""
+
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        return f"Component({len(self.support)} of {self.n_features} features, variance={self.variance:.6g})"
+
+    def dense(self) -> Array:
+        """Return the component as a vector with one entry per feature."""
+        x = np.zeros(self.n_features)
+        x[self.support] = self.loadings
+        return x
+
+
+OnComponent = Callable[[Component], None]
+
+
+class Loop(TypedDict, total=False):
+    """What a caller may ask of the loop that finds one component after another; methods pass it on as it is."""
+
+    on_step: OnStep | None
+    on_component: OnComponent | None
+    """Told each component as it is found, before the next one is sought."""
+    earlier: Sequence[Component]
+    """Components that were found before, in the same data with the same options: the loop goes on after them."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Decomposition:
+    """Sparse components of one matrix, in the order in which they were found."""
+
+    components: list[Component]
+    method: str
+    mean: Array
+    scale: Array
+    explained_variance: Array
+    """Adjusted variance, R_jj^2 of the QR of the scores; no divisor."""
+    total_variance: float
+    """Trace of X'X, centered and scaled."""
+    orthogonality: float
+    """Largest |cosine| between two components."""
+    score_correlation: float
+    """Largest |cosine| between the scores of two components: their correlation, for centered data."""
+    passes: float
+    """Passes over X for the whole decomposition."""
+    has_samples: bool = True
+    n_samples: int = 0
+    sample_components: list[Component] = field(default_factory=list)
+    """The sparse u's of Algorithm 2, with side='both'."""
+
+    @property
+    def loadings(self) -> Array:
+        """Components as rows, (n_components, n_features)."""
+        return np.vstack([c.dense() for c in self.components])
+
+    def __repr__(self) -> str:
+        """Return a summary in one line for each component."""
+        ratios = self.explained_variance / self.total_variance
+        lines = [f"  {one!r}, {ratio:.2%} of the variance" for one, ratio in zip(self.components, ratios, strict=True)]
+        left = f", {len(self.sample_components)} of samples" if self.sample_components else ""
+        return "\n".join([f"Decomposition by {self.method!r}, {len(self)} component(s){left}:", *lines])
+
+    def __len__(self) -> int:
+        """Return the number of components."""
+        return len(self.components)

@@ -1,0 +1,166 @@
+"""Every method on the same data at the same number of non-zeros, both normalizations: the paper's protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.algorithm.component import check_memory
+from rspca.algorithm.loop import refitted
+from rspca.algorithm.results import Component
+from rspca.base.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
+from rspca.base.types import OnStep, Step
+from rspca.certificates.certificate import Certificate
+from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.progress import only_compiling
+from rspca.linalg.eigen import leading_pairs
+from rspca.methods import METHODS
+from rspca.operators.convert import as_operator, prepare
+
+
+class Compared(NamedTuple):
+    """One method with one normalization, first component."""
+
+    method: str
+    normalization: str
+    nonzeros: int
+    variance: float
+    share: float
+    """variance / ||X||_2^2"""
+    seconds: float
+    passes: float
+    overlap: float
+    """Share of its support that is also in the support of the best row."""
+    of_bound: float | None = None
+    """variance / the proven upper bound for this number of non-zeros: 1 is proven optimal. None for `pca`."""
+
+
+class Comparison(tuple[Compared, ...]):
+    """Rows of a comparison, best first; prints as a table."""
+
+    skipped: dict[str, str]
+    """Methods that refused data of this size, with their reasons."""
+    certificate: Certificate | None
+    """What is proven of all k features; its ``upper`` is the bound beside every method."""
+
+    def __new__(
+        cls, rows: Iterable[Compared] = (), skipped: dict[str, str] | None = None,
+        certificate: Certificate | None = None,
+    ) -> Comparison:  # fmt: skip
+        """Return the rows, with the methods that have none, and what no method can exceed."""
+        self = super().__new__(cls, rows)
+        self.skipped, self.certificate = dict(skipped or {}), certificate
+        return self
+
+    def __str__(self) -> str:
+        """Return the rows as a table, and below it what was proven and what was skipped."""
+        head = f"{'method':<12}{'loadings':<10}{'non-zeros':>9}{'share':>10}{'of bound':>10}{'overlap':>9}{'passes':>8}"
+        lines = [
+            f"{r.method:<12}{r.normalization:<10}{r.nonzeros:>9}{r.share:>10.4f}{_of_bound(r.of_bound):>10}"
+            f"{r.overlap:>9.2f}{r.passes:>8.1f}{r.seconds:>9.3f}"
+            for r in self
+        ]
+        proven = [f"proven: {self.certificate}"] if self.certificate is not None else []
+        skipped = [f"{name}: skipped. {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([f"{head}{'seconds':>9}", *lines, *proven, *skipped])
+
+
+def _of_bound(share: float | None) -> str:
+    return "-" if share is None else f"{share:.4f}"
+
+
+def compare(
+    X: Any,
+    k: int,
+    *,
+    methods: Iterable[str] | None = None,
+    center: bool = True,
+    scale: bool | str = False,
+    certify_seconds: float | None = 5.0,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+    on_rows: Callable[[Comparison], None] | None = None,
+) -> Comparison:
+    """Return the first component of every method at k non-zeros, naive and refitted, best first.
+
+    Each method runs once; its support is then refitted. A method that finds fewer than k features, because of ties or
+    because it leaves some at zero, says so in `nonzeros`. One that refuses data of this size is in `skipped`, with its
+    reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
+    bound on what any k features can have; None leaves it out. `on_rows` is called after each row with those so far,
+    which have no bound yet: so much can be kept if this is stopped.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> rows = rspca.compare(rspca.GramOperator(rspca.datasets.load_pitprops()), 5)
+    >>> [(r.method, r.normalization, round(r.share, 3)) for r in rows if r.method != "pca"][0]
+    ('rspca', 'svd', 0.807)
+    """
+    if isinstance(methods, str) or not isinstance(methods, Iterable | None):
+        raise TypeError(f"methods={methods!r} must be a list of names, for example ['rspca', 'maxcomp'].")
+    check_listener("on_step", on_step)
+    check_listener("on_rows", on_rows)
+    names = list(METHODS) if methods is None else list(methods)
+    for name in names:
+        check_choice("method", name, METHODS)
+    given = as_operator(X)
+    k = check_sparsity(k, 1, given.shape[1])[0]
+    as_generator(random_state)
+    if certify_seconds is not None:
+        check_real("certify_seconds", certify_seconds, 0.0, strict=True)
+    check_memory(given, k, sketched="rspca" in names)
+    op = prepare(given, center=center, scale=scale)
+    largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
+    found, skipped = list[_Found](), dict[str, str]()
+    started = time.perf_counter()
+    for name in names:
+        began = time.perf_counter()
+        try:
+            one = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state))[0]
+        except TooLarge as reason:
+            skipped[name] = str(reason)
+            continue
+        for loadings in ("dense",) if name == "pca" else ("naive", "svd"):
+            one = refitted(op, one) if loadings == "svd" else one
+            found.append(_Found(name, loadings, one, time.perf_counter() - began))
+            if on_rows is not None:
+                on_rows(_compared(found, skipped, largest, k))
+            if on_step is not None:
+                seconds = time.perf_counter() - started
+                on_step(Step(f"{name} {loadings}", 0, len(found), one.variance, None, seconds))
+    proof = None
+    if certify_seconds is not None:
+        by_variance = sorted(found, key=lambda row: -row.component.variance)
+        leader = next((row.component.support for row in by_variance if len(row.component.support) <= k), None)
+        proof = certify_operator(
+            op, k, leader, deadline=time.perf_counter() + certify_seconds, tol=1e-6, rng=np.random.default_rng(0),
+            assumptions=assumed(given, center, scale), center=center, scale=scale, on_step=only_compiling(on_step),
+        )  # fmt: skip
+    return _compared(found, skipped, largest, k, proof)
+
+
+class _Found(NamedTuple):
+    method: str
+    normalization: str
+    component: Component
+    seconds: float
+
+
+def _compared(
+    found: list[_Found], skipped: dict[str, str], largest: float, k: int, proof: Certificate | None = None
+) -> Comparison:
+    """Return what was found as rows, best first, beside the best of them and what is proven."""
+    ordered = sorted(found, key=lambda row: -row.component.variance)
+    best = next((row.component.support for row in ordered if row.method != "pca"), None)
+    rows = (
+        Compared(
+            name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
+            1.0 if best is None else len(np.intersect1d(one.support, best)) / len(one.support),
+            float(one.variance / proof.upper) if proof is not None and len(one.support) <= k else None,
+        )
+        for name, loadings, one, seconds in ordered
+    )  # fmt: skip
+    return Comparison(rows, skipped, proof)

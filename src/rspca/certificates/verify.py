@@ -1,0 +1,36 @@
+"""Certificates checked from the data: the variance computed again, the bound proven again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rspca.base.checks import check_real
+from rspca.certificates.certificate import REACHED_TOL, Certificate, confirms, status_of
+from rspca.certificates.certify import certify, given_earlier, variance_given
+from rspca.operators.convert import as_operator
+
+
+@confirms
+def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, seconds: float, tol: float) -> bool:
+    """Return whether the data confirm a certificate, as :meth:`Certificate.verify` describes it."""
+    check_real("tol", tol, 0.0, strict=True)
+    n_features = as_operator(X).shape[1]
+    if n_features != certificate.n_features:
+        raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
+    count = 0 if after is None or np.size(after) == 0 else len(np.atleast_2d(after))
+    if set(given_earlier(count)) != {one for one in certificate.assumptions if one.startswith("given the ")}:
+        said = ", ".join(certificate.assumptions)
+        raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
+    loadings = np.zeros(certificate.n_features)
+    loadings[certificate.support] = certificate.loadings
+    prepared: dict[str, Any] = {
+        "after": after, "deflation": deflation, "center": certificate.center, "scale": certificate.scale
+    }  # fmt: skip
+    reached = variance_given(X, loadings, **prepared)
+    honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
+    if not honest or certificate.status != status_of(reached, certificate.upper, tol):
+        return False
+    again = certify(X, certificate.k, loadings=loadings, seconds=seconds, tol=max(tol, certificate.gap), **prepared)
+    return bool(again.upper <= certificate.upper * (1.0 + REACHED_TOL + tol))

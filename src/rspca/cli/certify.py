@@ -1,0 +1,72 @@
+"""rspca certify: how far k features are from the best k features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rspca.cli.options import Data, Preparing, Seed, Talking, command, whole
+from rspca.cli.support.inputs import Reading
+from rspca.cli.support.interrupts import end_early
+
+
+@command
+def certify(
+    *,
+    data: Data,
+    k: Annotated[
+        int | None, typer.Option("-k", parser=whole(1), help="Features; with --model those of its component.")
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="A model of these data, to be certified.")] = None,
+    component: Annotated[int, typer.Option(parser=whole(1), help="Which component of the model.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proof.")] = 30.0,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Prove how far k features are from the best k features.
+
+    rspca certify expression.csv -k 10 --seconds 60
+    rspca certify expression.csv --model out/model.npz --component 2
+
+    Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit,
+    and features are found by name; better features than those of the model are certified instead, and it says so.
+    """
+    from rspca.certificates.certify import certify as prove
+    from rspca.certificates.certify import variance_given
+    from rspca.cli.support.inputs import component_options, loaded, opened
+    from rspca.cli.support.outputs import check_file
+    from rspca.cli.support.progress import shown
+    from rspca.cli.support.results import beside_the_model, certificate_document
+
+    options = preparing.options() | {"seconds": seconds, "random_state": seed}
+    check_file(out)
+    fitted: Any = None
+    if model is not None:
+        if preparing != Preparing():
+            raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
+        fitted, file = loaded(model)
+        if component > fitted.n_components_:
+            raise ValueError(f"--component {component}: {file} has {fitted.n_components_} component(s).")
+        options |= {"center": fitted.center, "scale": fitted.scale, "deflation": fitted.deflation}
+        k = k or len(fitted.supports_[component - 1])
+    if k is None:
+        raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
+    own = None
+    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, empty="error") as table:
+        if model is not None:
+            options |= component_options(fitted, component, table)
+        found = prove(table, k, on_step=tell, **options)
+        if model is not None:
+            left_out = {"seconds", "random_state"}
+            own = variance_given(table, **{name: one for name, one in options.items() if name not in left_out})
+    if out is not None:
+        found.save(out)
+    document = certificate_document(found, table) | ({} if own is None else {"model_variance": own})
+    talking.answer(document, "\n".join([str(found), *beside_the_model(found, own, table)]))
+    if found.stopped_by == "interrupt":
+        end_early("the proof ended early, and what it had is above.")

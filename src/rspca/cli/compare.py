@@ -1,0 +1,59 @@
+"""rspca compare: every method at the same number of non-zeros."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rspca.cli.options import Csv, Data, OneK, Preparing, Seed, Talking, command
+from rspca.cli.support.inputs import Reading
+from rspca.cli.support.interrupts import and_in, end_early, until_stopped
+
+
+@command
+def compare(
+    *,
+    data: Data,
+    k: OneK,
+    methods: Annotated[
+        str | None, typer.Option(help="Names with commas between them; all of them if not given.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Time for the proven bound; 0 leaves it out.")] = 5.0,
+    seed: Seed = 0,
+    out: Csv = None,
+    preparing: Preparing,
+    reading: Reading,
+    talking: Talking,
+) -> None:
+    """Every method at the same number of non-zeros, beside a proven bound.
+
+    rspca compare expression.csv -k 100
+    rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json
+
+    Ctrl-C ends it early and keeps what was found.
+    """
+    from rspca.analysis.compare import Compared
+    from rspca.analysis.compare import compare as run_all
+    from rspca.base.checks import check_choice
+    from rspca.cli.support.inputs import opened
+    from rspca.cli.support.outputs import check_file
+    from rspca.cli.support.progress import rows_done, shown
+    from rspca.cli.support.results import comparison_document
+    from rspca.cli.support.spreadsheets import write_csv
+    from rspca.methods import METHODS
+
+    names = list(METHODS) if methods is None else [name.strip() for name in methods.split(",")]
+    for name in names:
+        check_choice("method", name, METHODS)
+    options = preparing.options() | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
+    check_file(out)
+    with shown(talking, 2 * len(names), rows_done, what="method") as tell, opened(data, reading, tell) as table:
+        found, stopped = until_stopped(lambda keep: run_all(table, k, on_step=tell, on_rows=keep, **options))
+    stopped = stopped or (found.certificate is not None and found.certificate.stopped_by == "interrupt")
+    if out is not None:
+        write_csv(out, Compared._fields, found)
+    talking.answer(comparison_document(found, table) | {"interrupted": stopped}, str(found))
+    if stopped:
+        ran = len({one.method for one in found} | set(found.skipped))
+        end_early(f"{ran} of {len(set(names))} methods were run; their rows are above{and_in(out)}.")

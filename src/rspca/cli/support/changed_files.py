@@ -1,0 +1,55 @@
+"""Input files that change while a command works on them: noticed before anything is reported."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from rspca.cli.support.provenance import files_of
+
+MAPPED = (".npy", ".bed", ".h5ad")
+"""Files that are read again and again as long as the work goes on; the others are in memory after the first time."""
+
+
+class State(NamedTuple):
+    """What tells that a file is still the one that it was."""
+
+    size: int
+    modified: int
+    inode: int
+
+
+class Watched:
+    """Input files as they are now."""
+
+    def __init__(self, data: list[Path]) -> None:
+        self.states = {path: _state(path) for path in files_of(data)}
+
+    def check(self, consequence: str, *, mapped: bool = False) -> None:
+        """Raise if a file is not the one that it was, or only if one of those `mapped` is not.
+
+        `consequence` says in words what comes of that.
+        """
+        for path, before in self.states.items():
+            if (path.suffix.lower() in MAPPED or not mapped) and (now := _state(path)) != before:
+                raise OSError(f"{path} {_change(before, now)} while it was being read: {consequence}")
+
+
+def _state(path: Path) -> State | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):  # a pipe has no state to compare
+        return None
+    return State(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _change(before: State | None, now: State | None) -> str:
+    if before is None or now is None:
+        return "came or went"
+    if now.size != before.size:
+        return f"changed from {before.size} to {now.size} bytes"
+    return "was written to" if now.inode == before.inode else "was replaced"

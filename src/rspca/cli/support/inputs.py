@@ -1,0 +1,299 @@
+"""What commands read: tables with the options of their kind, labels of samples, groups of features, models."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rspca.cli.options import MOST_DIGITS, printable, whole
+
+if TYPE_CHECKING:
+    from rspca.base.types import OnStep
+    from rspca.cli.support.changed_files import Watched
+    from rspca.estimator import SparsePCA
+    from rspca.formats.table import Table
+
+_WITH_LABELS = (".csv", ".tsv", ".parquet")
+"""Files whose reader takes the names of columns that describe samples."""
+_BEGINNING = 20
+"""Lines of a document that are read to show how it begins."""
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Options of ``rspca.read``; only those that were given reach it."""
+
+    chromosomes: Annotated[
+        str | None, typer.Option(help=".bed: autosomes (the default), all, or names and ranges: 1-5,X.")
+    ] = None
+    min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
+    max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
+    samples: Annotated[Path | None, typer.Option(help=".bed: file of the people to use, IID or FID IID a line.")] = None
+    snps: Annotated[Path | None, typer.Option(help=".bed: file of the SNPs to use, one a line.")] = None
+    exclude: Annotated[
+        str | None, typer.Option(help=".bed: regions to leave out: a BED file, or long-range LD by its build's name.")
+    ] = None
+    layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
+    mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    labels: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Text, .parquet: columns that describe samples, no features.")
+    ] = None
+    transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
+    delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
+    ] = None
+    row_names: Annotated[
+        str | None, typer.Option(metavar="NAME|none", help="Text, .parquet: the column that names the samples.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
+    pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
+    stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
+    empty: Annotated[
+        str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
+    ] = None
+    min_documents: Annotated[
+        int | None, typer.Option(parser=whole(1), help="Documents: least number that have a word.")
+    ] = None
+    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
+    scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options of ``rspca.read`` that were given, as it takes them."""
+        left_out = {"scheduler"} | ({"transpose"} if not self.transpose else set())
+        options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
+        if self.chromosomes not in (None, "autosomes", "all"):
+            options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
+        if self.row_names == "none":
+            options["row_names"] = False
+        if self.labels is not None:
+            options["labels"] = [name.strip() for name in self.labels.split(",")]
+        if self.delimiter is not None:
+            options["delimiter"] = _DELIMITERS.get(self.delimiter, self.delimiter)
+        return options
+
+
+@contextmanager
+def opened(
+    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
+    watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
+    for_scores: bool = False,
+) -> Iterator[Table]:  # fmt: skip
+    """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+
+    Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
+    anything in it, unless the user says. For scores of a fitted model, SNPs without a single call are no mistake: they
+    count as the mean of the model.
+    Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
+    """
+    from rspca.cli.support.changed_files import Watched
+    from rspca.formats.table import holds_documents, read
+
+    genotypes = all(path.suffix.lower() == ".bed" for path in data)
+    if reading.scheduler is not None and not genotypes:
+        raise ValueError("--scheduler is for .bed files, which workers open themselves.")
+    options = reading.given() | ({"on_step": on_step} if genotypes else {})
+    if genotypes and for_scores:
+        options["uncalled"] = "keep"
+    if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
+        options["labels"] = [*options.get("labels", ()), label]
+    weights = getattr(model, "term_weights_", None)
+    if weights is not None and all(map(holds_documents, data)):
+        settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]
+        if settled:
+            raise ValueError(f"{', '.join(settled)} cannot be given: the model has its own from its fit.")
+        options = {"empty": empty} | options | {"term_weights": weights}
+    with ExitStack() as stack:
+        if reading.scheduler is not None:
+            options["client"] = _client(reading.scheduler, stack)
+        states = watched or Watched(data)
+        table = read(data if len(data) > 1 else data[0], **options)
+        states.check("what was read is neither the old nor the new data. Run the command again.")
+        if reading.chromosomes not in (None, "autosomes"):  # what autosomes leave out is a warning already
+            for note in table.notes:
+                typer.echo(f"rspca: {printable(note)}", err=True)
+        yield table
+        if watched is None:
+            states.check("the results belong to neither the old nor the new data. Run the command again.", mapped=True)
+
+
+class Documents(Sequence[str]):
+    """The documents themselves, each read when it is asked for."""
+
+    def __init__(self, path: Path, names: Any, encoding: str) -> None:
+        self.path, self.names, self.encoding = path, names, encoding
+        self.lines = None if path.is_dir() else self._all_lines()
+
+    def _all_lines(self) -> list[str]:
+        from rspca.base.files import lines
+
+        return list(lines(self.path, self.encoding))
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.names)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the beginning of one."""
+        from rspca.base.files import lines
+
+        name = str(self.names[index])
+        if self.lines is not None:
+            return self.lines[int(name.removeprefix("line ")) - 1]
+        return " ".join(itertools.islice(lines(self.path / name, self.encoding), _BEGINNING))
+
+
+def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
+    """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
+    text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
+    return Documents(data[0], table.sample_names, reading.encoding or "utf-8") if text else None
+
+
+def loaded(model: Path) -> tuple[SparsePCA, Path]:
+    """Return a saved model, named by its file or by the folder that `rspca fit` wrote, and the file."""
+    from rspca.estimator import load
+
+    file = model_file(model)
+    return load(file), file
+
+
+def model_file(model: Path) -> Path:
+    """Return the file of a saved model, which may be named by its folder."""
+    file = model / "model.npz" if model.is_dir() else model
+    if not file.exists():
+        raise FileNotFoundError(f"{file} does not exist; give the model.npz that rspca fit wrote, or its folder.")
+    return file
+
+
+def component_options(fitted: SparsePCA, component: int, table: Table) -> dict[str, Any]:
+    """Return loadings of a component, counted from 1, and those before it, in the order of the table's features."""
+    from rspca.formats.matching import in_order_of
+
+    known = (getattr(fitted, name, None) for name in ("feature_names_in_", "features_"))
+    components = in_order_of(table, fitted.components_, *known)
+    before = {"after": components[: component - 1]} if component > 1 else {}
+    return {"loadings": components[component - 1]} | before
+
+
+def groups_of(text: str | None, table: Table) -> Any:
+    """Return groups of features: a window in base pairs, a column of the features, or a file of labels."""
+    if text is None or text in table.features:
+        return None if text is None else table.features[text]
+    if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS:
+        return int(text)
+    if not Path(text).is_file():
+        known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
+        raise ValueError(f"--groups {text} is not known; give {known}a file with one label a line, or base pairs.")
+    labels = _lines(Path(text))
+    if len(labels) != table.shape[1]:
+        raise ValueError(f"{text} has {len(labels)} lines; one label for each of the {table.shape[1]} features.")
+    return labels
+
+
+def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, dict[str, Any]]:
+    """Return the name of the label, and what is known of the samples together with it."""
+    known = dict(samples)
+    if text is None or text in known:
+        return text, known
+    path = Path(text)
+    if not path.is_file():
+        columns = f"one of {', '.join(known)}, or " if known else ""
+        raise ValueError(f"--label {text} is not known; give {columns}a file of labels.")
+    known[path.stem] = _labels(path, [str(name) for name in names], known)
+    return path.stem, known
+
+
+def _labels(path: Path, names: list[str], samples: Mapping[str, Any]) -> list[str]:
+    """Return a label for each sample: the last word of the line that names it, or one a line in their order."""
+    lines = _lines(path)
+    try:
+        rows = [_words(line) for line in lines]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path} cannot be split into cells: {error}. Look for a quote or a line end inside."
+        ) from error
+    several = any(len(row) > 1 for row in rows)
+    found = _by_name(path, rows, names, samples) if several else None
+    if found is not None:
+        return found
+    if len(lines) == len(names):
+        return lines
+    if several:
+        raise ValueError(f"{path} names none of the samples (the first is {names[0]}); its last column is the label.")
+    raise ValueError(f"{path} has {len(rows)} lines; one label for each of the {len(names)} samples is needed.")
+
+
+def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mapping[str, Any]) -> list[str] | None:
+    """Return the labels of lines that name a sample: by FID and IID, or in the column that names most; None if none."""
+    if "fid" in samples and "iid" in samples:
+        people = list(zip(map(str, samples["fid"]), map(str, samples["iid"]), strict=True))
+        pairs = [((row[0], row[1]), row[-1]) for row in rows if len(row) > 2]
+        if not {pair for pair, _ in pairs}.isdisjoint(people):
+            return _told(path, pairs, people)
+    wanted = set(names)
+    columns = [[(row[j], row[-1]) for row in rows if len(row) > j + 1] for j in range(max(map(len, rows)) - 1)]
+    column = max(columns, key=lambda one: sum(name in wanted for name, _ in one))
+    if wanted.isdisjoint(name for name, _ in column):
+        return None
+    if len(wanted) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(
+            f"{path} names samples by {twice!r}, which several have; give FID, IID and label on each line."
+        )
+    return _told(path, column, names)
+
+
+def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
+    """Return what is told of each sample, nothing where nothing is; raise if a sample is told two things."""
+    labels = dict[Any, str]()
+    wanted = set(samples)
+    for sample, label in told:
+        if sample in wanted and labels.setdefault(sample, label) != label:
+            name = sample if isinstance(sample, str) else " ".join(sample)
+            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Leave one.")
+    without = sum(sample not in labels for sample in samples)
+    if without:
+        warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)
+    return [labels.get(sample, "") for sample in samples]
+
+
+def _kind(path: Path) -> str:
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
+def _words(line: str) -> list[str]:
+    separator = next((one for one in "\t,;" if one in line), None)
+    return line.split() if separator is None else next(csv.reader([line], delimiter=separator))
+
+
+def _lines(path: Path) -> list[str]:
+    from rspca.base.files import lines
+
+    return [line.strip() for line in lines(path) if line.strip()]
+
+
+def _client(address: str, stack: ExitStack) -> Any:
+    """Return a client of the scheduler at this address, closed with the stack."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("--scheduler needs Dask: pip install 'rspca[cluster]'.") from error
+    connect: Any = Client
+    for name in logging.root.manager.loggerDict:
+        if name.split(".")[0] == "distributed":  # what it prints on its own, our errors say in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        return stack.enter_context(connect(address, timeout="10s"))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise OSError(f"No Dask scheduler answers at {address}: {error}. Start one with: dask scheduler.") from error

@@ -1,0 +1,100 @@
+"""What commands write: components.csv and scores.csv, read back too, and the check that they can be written at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rspca.base.atomic import check_system, is_special
+from rspca.base.checks import reason
+from rspca.base.types import Array
+from rspca.cli.support.spreadsheets import read_csv, write_csv
+from rspca.estimator import SparsePCA
+from rspca.formats.table import Table
+
+RESULTS = ("components.csv", "scores.csv", "model.npz", "report.html")
+"""What a fit writes."""
+_SCORE = "component"
+
+
+def write_components(path: Path, model: SparsePCA, table: Table) -> None:
+    """Write one line for each feature of each component, the largest loadings first, with what is known of it."""
+    more = list(table.features)
+    rows = (
+        [
+            j + 1, table.feature_names[feature.name], feature.loading, feature.inclusion_probability,
+            *(table.features[name][feature.name] for name in more),
+        ]
+        for j in range(model.n_components_)
+        for feature in ranked(model, j)
+    )  # fmt: skip
+    write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more], rows)
+
+
+def ranked(model: SparsePCA, component: int) -> list[Any]:
+    """Return the features of a component by decreasing |loading|, numbered."""
+    return model.top_features(component, names=range(model.n_features_in_))
+
+
+def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[str, Any]) -> None:
+    """Write one line for each sample: what is known of it, then its scores; to stdout where there is no path."""
+    heads = list(samples) or ["sample"]
+    columns = [samples[name] for name in samples] or [names]
+    numbered = [f"{_SCORE}{j + 1}" for j in range(scores.shape[1])]
+    heads = [f"{name}_label" if name in numbered else name for name in heads]
+    write_csv(path, [*heads, *numbered], zip(*columns, *np.asarray(scores).T, strict=True))
+
+
+def read_scores(path: Path, n_components: int) -> tuple[Array, list[str], dict[str, list[str]]]:
+    """Return the scores, the names of the samples and what is known of them, from what `write_scores` wrote."""
+    head, rows = read_csv(path)
+    known = len(head) - n_components
+    if head[known:] != [f"{_SCORE}{j + 1}" for j in range(n_components)] or known < 1:
+        raise ValueError(f"{path} does not hold the scores of {n_components} component(s); give --data instead.")
+    try:
+        scores = np.array([[float(cell) for cell in row[known:]] for row in rows])
+    except ValueError as error:
+        raise ValueError(f"{path} holds scores that are no numbers: {reason(error)}; give --data instead.") from error
+    if not len(rows) or not np.isfinite(scores).all():
+        raise ValueError(f"{path} holds no scores, or some that are not finite; give --data instead.")
+    samples = {name: [row[j] for row in rows] for j, name in enumerate(head[:known])}
+    names = samples.get("iid") or samples[head[0]]
+    return scores, names, {} if head[:known] == ["sample"] else samples
+
+
+def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
+    """Refuse a folder that cannot be made or written to, before any work; make nothing.
+
+    `names` are the files that will be put there: in a folder such as /tmp those of others cannot be replaced.
+    """
+    check_system()
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there} is a file, so {folder} cannot be a folder; choose another with -o.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(f"{there} cannot be written to; choose another folder with -o.")
+    me, taken = os.geteuid(), [folder / name for name in names if os.path.lexists(folder / name)]
+    guarded = bool(there.stat().st_mode & stat.S_ISVTX) and me not in (0, there.stat().st_uid)
+    for path in taken:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, where a file is to be written; choose another with -o.")
+        if guarded and path.lstat().st_uid != me:
+            raise PermissionError(f"{path} is another user's and cannot be replaced; choose another with -o.")
+
+
+def check_file(path: Path | None) -> None:
+    """Refuse a file that cannot be written, before any work."""
+    if path is None or is_special(path):
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file with -o.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"The folder of {path} does not exist; make it first.")
+    check_folder(path.absolute().parent, [path.name])

@@ -1,0 +1,95 @@
+"""Fitted models, certificates and paths as JSON documents and as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rspca.cli.support.outputs import ranked
+from rspca.estimator import SparsePCA
+from rspca.formats.table import Table
+
+SHOWN_FEATURES, SHOWN_WORDS, SHOWN_DOCUMENTS = 5, 10, 3
+"""How many of each a line shows; files have all."""
+
+
+def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
+    """Return all that a fit found, with names."""
+    certificates = getattr(model, "certificates_", [None] * model.n_components_)
+    return {
+        "n_samples": model.n_samples_, "n_features": model.n_features_in_, "method": model.method,
+        "components": [
+            {
+                "component": j + 1,
+                "explained_variance": model.explained_variance_[j],
+                "explained_variance_ratio": model.explained_variance_ratio_[j],
+                "features": [
+                    {
+                        "name": table.feature_names[one.name], "index": one.name, "loading": one.loading,
+                        "inclusion_probability": one.inclusion_probability,
+                        **{name: table.features[name][one.name] for name in table.features},
+                    }
+                    for one in ranked(model, j)
+                ],
+                "certificate": None if certificates[j] is None else certificate_document(certificates[j], table),
+            }
+            for j in range(model.n_components_)
+        ],
+    }  # fmt: skip
+
+
+def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool) -> Iterator[str]:
+    """Yield a line for each component; for documents its words, and the documents that score highest."""
+    for j in range(model.n_components_):
+        names = _in_words(ranked(model, j), table.feature_names, SHOWN_WORDS if documents else SHOWN_FEATURES)
+        proof = f"; {model.certificates_[j]}" if hasattr(model, "certificates_") else ""
+        number = "topic" if documents else "component"
+        yield f"{number} {j + 1}: {100 * model.explained_variance_ratio_[j]:.3g} % of the variance; {names}{proof}"
+        if documents:
+            best = np.argsort(-scores[:, j], kind="stable")[:SHOWN_DOCUMENTS]
+            yield "    highest: " + ", ".join(f"{table.sample_names[i]} ({scores[i, j]:.3g})" for i in best)
+
+
+def _in_words(features: list[Any], names: Any, most: int) -> str:
+    """Return the largest features: those with positive loadings, against those with negative ones."""
+    shown = features[:most]
+    sides = [", ".join(str(names[one.name]) for one in shown if (one.loading > 0) is up) for up in (True, False)]
+    return " against ".join(side for side in sides if side) + (", ..." if len(features) > most else "")
+
+
+def certificate_document(certificate: Any, table: Table) -> dict[str, Any]:
+    """Return a certificate as it is saved, with its gap and the names of its features."""
+    names = [table.feature_names[i] for i in certificate.support]
+    return certificate.as_json() | {"gap": certificate.gap, "features": names}
+
+
+def beside_the_model(certificate: Any, own: float | None, table: Table) -> Iterator[str]:
+    """Yield a line on the component of the model, if what is certified is better."""
+    if own is not None and own < (1.0 - certificate.tol) * certificate.lower:
+        less = 100.0 * (1.0 - own / certificate.lower)
+        names = ", ".join(str(table.feature_names[i]) for i in certificate.support[:SHOWN_WORDS])
+        more = ", ..." if len(certificate.support) > SHOWN_WORDS else ""
+        yield f"not the model's component, which has variance {own:.6g}, {less:.2g} % less: {names}{more}"
+
+
+def path_document(points: Any, table: Table) -> dict[str, Any]:
+    """Return a path with names, and the k that it suggests."""
+    rows = [
+        {
+            "k": one.k, "variance": one.variance, "share": one.share, "upper": one.upper, "gap": one.gap,
+            "features": [
+                {"name": table.feature_names[i], "index": i, "loading": loading}
+                for i, loading in zip(one.support, one.loadings, strict=True)
+            ],
+        }
+        for one in points
+    ]  # fmt: skip
+    return {"points": rows, "suggested": points.suggested, "why": points.why}
+
+
+def comparison_document(found: Any, table: Table) -> dict[str, Any]:
+    """Return a comparison, with what was proven and what was skipped."""
+    proof = None if found.certificate is None else certificate_document(found.certificate, table)
+    return {"methods": [one._asdict() for one in found], "skipped": found.skipped, "certificate": proof}

@@ -1,0 +1,1 @@
+"""Linear algebra without data formats: vectors, leading eigenpairs, explained variance."""

@@ -1,0 +1,120 @@
+"""Leading eigenpairs of X'X from products alone: warm-started, restarted Lanczos; dense where that is quicker."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.linalg.vectors import unit
+
+DENSE = 64
+"""Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
+TINY = float(np.finfo(float).tiny)
+"""What a largest eigenvalue counts as that is zero."""
+BASIS = 40
+"""Vectors after which Lanczos restarts from the pairs it has."""
+
+
+class GramProducts(Protocol):
+    """What eigenpairs of X'X need of X; every operator has it."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+
+    def all_columns(self) -> Array:
+        """X, dense."""
+
+    def gram(self, V: Array) -> Array:
+        """X'(X V) in float64."""
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+
+
+class Pairs(NamedTuple):
+    """Leading eigenvalues (decreasing) and unit eigenvectors (columns) of X'X."""
+
+    values: Array
+    vectors: Array
+
+
+def leading_pairs(
+    op: GramProducts, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 2000
+) -> Pairs:
+    """Return the `count` leading eigenpairs of X'X, to residual |A v - l v| <= tol l_1.
+
+    A `start` that is already good saves products; it must not be orthogonal to what is sought. The error of an
+    eigenvalue is of the order of the square of its residual over its distance to the others.
+    """
+    m, n = op.shape
+    count = min(count, n)
+    if count <= m <= DENSE < n and m * n <= 2**20:
+        block = np.asarray(op.all_columns(), dtype=np.float64)
+        values, left = _top(block @ block.T, count)
+        vectors = block.T @ left
+        lengths = np.linalg.norm(vectors, axis=0)
+        if lengths[-1] > 1e-8 * lengths[0] > 0.0:
+            return Pairs(values, vectors / lengths)
+    # Where no start is known the dense route serves longer, and all eigenvectors of a tiny problem come from it.
+    if n <= DENSE or (start is None and n <= 4 * DENSE) or count > n // 4:
+        return _top(op.gram_block(np.arange(n)), count)
+    values, vectors = lanczos(op, count, start, tol=tol, max_iter=max_iter)
+    return Pairs(values[:count], vectors[:, :count])
+
+
+def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:
+    """Lanczos with full orthogonalization, restarted from the wanted Ritz vectors when the basis is full.
+
+    Returns every Ritz pair of the last basis: the `count` leading ones are converged, the others are what is known.
+    """
+    n = op.shape[1]
+    size = min(n, BASIS + 2 * count)
+    basis = np.empty((n, size), order="F")
+    projected = np.zeros((size, size))
+    basis[:, 0] = unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
+    filled = 1  # vectors in the basis; the last of them has not been multiplied yet
+    for iteration in range(1, max_iter + 1):
+        image = op.gram(basis[:, filled - 1])
+        rest, coefficients = _orthogonalized(image, basis[:, :filled])
+        projected[:filled, filled - 1] = projected[filled - 1, :filled] = coefficients
+        beta = math.sqrt(rest @ rest)
+        values, weights = np.linalg.eigh(projected[:filled, :filled])
+        values, weights = values[::-1], weights[:, ::-1]
+        scale = max(float(values[0]), TINY)
+        residual = beta * max(abs(float(weight)) for weight in weights[-1, :count])
+        converged = filled >= count and residual <= tol * scale
+        if converged or filled == n or iteration == max_iter:
+            break
+        if filled == size:  # restart: the wanted vectors, in which A is diagonal, and the residual they share
+            kept = min(filled - 1, count + 5)
+            basis[:, :kept] = basis @ weights[:, :kept]
+            projected[:] = 0.0
+            np.fill_diagonal(projected[:kept, :kept], values[:kept])
+            filled = kept
+        if beta <= 1e-14 * scale:  # the space is invariant: go on outside it
+            rest, _ = _orthogonalized(_fresh(n, filled), basis[:, :filled])
+            beta = math.sqrt(rest @ rest)
+        basis[:, filled] = rest / beta
+        filled += 1
+    return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
+
+
+def _top(A: Array, count: int) -> Pairs:
+    values, vectors = np.linalg.eigh(A)
+    return Pairs(np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count])
+
+
+def _orthogonalized(v: Array, basis: Array) -> tuple[Array, Array]:
+    """Return v less its part in span(basis), and the coefficients of that part; twice is enough (Kahan, Parlett)."""
+    coefficients = basis.T @ v
+    v = v - basis @ coefficients
+    again = basis.T @ v
+    return v - basis @ again, coefficients + again
+
+
+def _fresh(n: int, seed: int) -> Array:
+    return np.random.default_rng([n, seed]).standard_normal(n)

@@ -1,0 +1,375 @@
+"""What the rest of the package may ask of data: a shape, three products, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from rspca.base.types import Array
+
+BLOCK_BYTES = 1 << 23
+"""Size of the pieces that are copied when data must be converted."""
+
+Kind = TypeVar("Kind", bound=type)
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """A data matrix X (m samples by n features) seen only through its products.
+
+    These five members are all that a new kind of data must supply; :class:`OperatorMixin` derives the rest.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features, ``(m, n)``."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products, float32 or float64."""
+        ...
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V, for a vector of length n or an n x b block."""
+        ...
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U, for a vector of length m or an m x b block."""
+        ...
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support] as a dense array."""
+        ...
+
+
+_DERIVED: dict[str, Callable[..., OperatorMixin]] = {}
+"""Operators that methods of the mixin return and that are themselves built on the mixin, by the name of the method."""
+
+
+def returned_by(method: str) -> Callable[[Kind], Kind]:
+    """Register a class as what a method of :class:`OperatorMixin` returns; the package imports all of them."""
+
+    def register(kind: Kind) -> Kind:
+        _DERIVED[method] = kind
+        return kind
+
+    return register
+
+
+class Meter:
+    """Counts passes: one pass is one read of all m n entries by one block product."""
+
+    def __init__(self) -> None:
+        self.passes = 0.0
+
+    def add(self, share: float) -> None:
+        """Record a product that read `share` of the entries."""
+        self.passes += share
+
+
+class OperatorMixin:
+    """Everything that follows from ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns``.
+
+    Ready-made operators override these with something faster; the plain versions here are their specification.
+    """
+
+    has_samples: bool = True
+    """Whether rows are samples, so that scores exist. A Gram matrix has none."""
+    own_threads: bool = False
+    """Whether products run in threads of their own instead of those of BLAS."""
+    first_block: int = 8
+    """Vectors that are multiplied together while nothing is known of X: where it is read once for all, they cost little
+    more than one."""
+    offset: float = 0.0
+    """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
+    gram_error: float = 0.0
+    """Bound on the spectral norm of what X'X differs from the Gram matrix that it stands for, beyond `rounding`."""
+    _share: float = 1.0
+    """Of all columns of the data whose passes are counted."""
+    _restriction: tuple[Array, OperatorMixin] | None = None
+    """The last support and its columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        raise NotImplementedError
+
+    @property
+    def meter(self) -> Meter:
+        """The counter of passes that this operator shares with everything derived from it."""
+        raise NotImplementedError
+
+    @property
+    def passes(self) -> float:
+        """Passes over X so far, by this operator and all that were derived from the same data."""
+        return self.meter.passes
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        raise NotImplementedError
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        raise NotImplementedError
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        raise NotImplementedError
+
+    def all_columns(self) -> Array:
+        """X, dense: for small X only, and not to be written to."""
+        return self.columns(np.arange(self.shape[1]))
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T in float64, and T = X V - 1 shift'; `shift` is what a wrapper that centers takes off the scores."""
+        scores = self.matmat(V) - _as(shift, self.dtype)
+        return _as_float64(self.rmatmat(scores)), scores
+
+    def gram(self, V: Array) -> Array:
+        """X'(X V) in float64."""
+        return self.gram_and_scores(V)[0]
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+        block = _as_float64(self.columns(support))
+        return block.T @ block
+
+    def gram_rows(self, support: Array) -> Array:
+        """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
+        return _as_float64(self.rmatmat(self.columns(support))).T
+
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) X' in float64, m x m; weights are not negative."""
+        out = np.zeros((self.shape[0], self.shape[0]))
+        for part in chunks(self.shape[1], self.shape[0] * 8, 4 * BLOCK_BYTES):
+            block = _as_float64(self.columns(np.arange(part.start, part.stop)))
+            if weights is not None:
+                block = block * np.sqrt(weights[part])
+            out += block @ block.T
+        return out
+
+    def reach(self) -> Array:
+        """Lengths to which the rounding of products is relative: of columns before a mean or deflation is taken off."""
+        return np.sqrt(self.sq_norms)
+
+    def data_errors(self) -> Array:
+        """Bound on the Euclidean norm of the errors of each column that no product makes, such as those of a scale."""
+        return np.zeros(self.shape[1])
+
+    def rounding(self) -> Array:
+        """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""
+        return float(np.finfo(self.dtype).eps) * self.reach() + self.data_errors()
+
+    def attained(self, support: Array, loadings: Array) -> float:
+        """Return a variance that the loadings surely have: |X_S loadings|^2 less what rounding may have added to it.
+
+        A score is a sum of |S| terms, and centering or deflation subtracts sums over m of them.
+        """
+        scores = self.scores(support, loadings)
+        sums = (self.shape[0] + len(support) + 64) * float(np.finfo(np.float64).eps) * self.reach()[support]
+        error = float(np.abs(loadings) @ (self.rounding()[support] + sums))
+        length = max(float(np.linalg.norm(scores)) - error, 0.0)
+        return max(length**2 - self.gram_error * float(loadings @ loadings), 0.0)
+
+    def variances(self, V: Array) -> Array:
+        """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
+        rows = np.flatnonzero(V.any(axis=1))
+        few = len(rows) < self.shape[1] // 4
+        scores = self.restrict(rows).matmat(V[rows]) if few else self.matmat(V)
+        return np.einsum("ij,ij->j", scores, scores, dtype=np.float64)
+
+    def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
+        """X'(X_S loadings) in float64; `part` is restrict(support)."""
+        return _as_float64(self.rmatmat(part.matmat(loadings)))
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings, accumulated in float64 whatever the type of the data."""
+        kept = self._last_restriction(support)
+        if kept is not None:
+            return kept.scores(np.arange(len(support)), loadings)
+        out = np.zeros(self.shape[0])
+        for part in chunks(len(support), self.shape[0] * 8):
+            out += _as_float64(self.columns(support[part])) @ loadings[part]
+        return out
+
+    def column_sums(self) -> Array:
+        """Sum of each column, float64."""
+        return _as_float64(self.rmatmat(np.ones(self.shape[0], dtype=self.dtype)))
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2, float64."""
+        out = np.empty(self.shape[1])
+        for part in chunks(self.shape[1], self.shape[0] * 8):
+            block = _as_float64(self.columns(np.arange(part.start, part.stop)))
+            if shift is not None:
+                block = block - shift[part]
+            out[part] = np.einsum("ij,ij->j", block, block)
+        return out
+
+    @cached_property
+    def sums(self) -> Array:
+        """``column_sums()``, computed once."""
+        return self.column_sums()
+
+    @cached_property
+    def sq_norms(self) -> Array:
+        """``column_sq_norms()``, computed once."""
+        return self.column_sq_norms()
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]; the last one is kept, because refit and scores ask for the same."""
+        part = self._last_restriction(support)
+        if part is None:
+            part = self._restricted(support)
+            self._restriction = (np.array(support), part)
+        return part
+
+    def _restricted(self, support: Array) -> OperatorMixin:
+        self._restriction = None  # goes before the next is taken
+        share = self._share * len(support) / self.shape[1]
+        return _DERIVED["restrict"](self.columns(support), meter=self.meter, share=share)
+
+    def _last_restriction(self, support: Array) -> OperatorMixin | None:
+        last = self._restriction  # looked at once: another thread may replace it
+        return last[1] if last is not None and np.array_equal(last[0], support) else None
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that restrict(support) takes for k features; by default they are copied, dense."""
+        return self.shape[0] * k * self.dtype.itemsize
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator of X', for the sparse left vectors of Algorithm 2."""
+        return _DERIVED["transposed"](self)
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """Return the operator of X - 1 shift', subtracted before anything is multiplied: no digits cancel.
+
+        `shift` holds numbers of the float type of the products, zero for columns that stay as they are.
+        """
+        return _DERIVED["shifted"](self, shift)
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the operator of the same numbers with products in float64: what proofs are made on.
+
+        Single-precision data are exact numbers. Means, spreads and deflations found in single precision are computed
+        again.
+        """
+        return self if self.dtype == np.float64 else _DERIVED["to_float64"](self)
+
+
+class Adapted(OperatorMixin):
+    """A user's object that has only the five members of :class:`Operator`."""
+
+    def __init__(self, inner: Operator) -> None:
+        self._inner = inner
+        self._meter = Meter()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        m, n = self._inner.shape
+        return int(m), int(n)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return np.dtype(self._inner.dtype)
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(1.0)
+        return _as(self._inner.matmat(_as(V, self.dtype)), self.dtype)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(1.0)
+        return _as(self._inner.rmatmat(_as(U, self.dtype)), self.dtype)
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(len(support) / self.shape[1])
+        return _as(self._inner.columns(support), self.dtype)
+
+
+class Wrapper(OperatorMixin):
+    """Base of the operators that change what another operator computes, without touching its data."""
+
+    def __init__(self, inner: OperatorMixin) -> None:
+        self.inner = inner
+
+    @property
+    def has_samples(self) -> bool:  # type: ignore[override]
+        """Whether rows are samples."""
+        return self.inner.has_samples
+
+    @property
+    def own_threads(self) -> bool:  # type: ignore[override]
+        """Whether products run in threads of their own."""
+        return self.inner.own_threads
+
+    @property
+    def first_block(self) -> int:  # type: ignore[override]
+        """Vectors that are multiplied together at first."""
+        return self.inner.first_block
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """Multiple of the identity in X'X that is not variance."""
+        return self.inner.offset
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """What X'X differs from the Gram matrix that it stands for: projections make it no larger."""
+        return self.inner.gram_error
+
+    def data_errors(self) -> Array:
+        """Errors of the columns of the wrapped data: taking off a mean or a projection makes them no longer."""
+        return self.inner.data_errors()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        return self.inner.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return self.inner.dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes of the wrapped data."""
+        return self.inner.meter
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that the restricted data take."""
+        return self.inner.restricted_bytes(k)
+
+
+def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut range(length) into slices of about `budget` bytes."""
+    step = max(1, budget // max(1, bytes_each))
+    for start in range(0, length, step):
+        yield slice(start, min(start + step, length))
+
+
+def _as(values: Array | float, dtype: np.dtype[Any]) -> Array:
+    return np.asarray(values, dtype=dtype)
+
+
+def _as_float64(values: Array) -> Array:
+    return np.asarray(values, dtype=np.float64)

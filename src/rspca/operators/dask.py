@@ -1,0 +1,420 @@
+"""Data on the workers of a Dask cluster: blocks stay there, and only vectors travel.
+
+A block is an operator like any other, held by a worker as a future. The scheduler knows how each block was made, so a
+worker that is lost costs time and nothing else: its blocks are made again, and the products that it owed are repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from rspca.base.arguments import argument
+from rspca.base.checks import without_mask
+from rspca.base.types import Array
+from rspca.operators.base import Meter, OperatorMixin
+from rspca.operators.dense import DenseOperator
+from rspca.operators.plink import Calls, PackedOperator, Part
+from rspca.operators.sparse import SparseOperator, each_entry_once
+from rspca.operators.streamed import BlockOperator
+
+BLOCKS_PER_THREAD = 2
+"""Blocks for each thread of a worker: enough for them to finish together, few enough for messages not to matter."""
+MOST_BLOCK = 1 << 28
+"""Largest block in bytes; a worker that is lost costs no more than to make its blocks again."""
+BROUGHT_HOME = 1 << 26
+"""Bytes up to which columns are fetched and worked on here: an iteration on them then needs no messages."""
+CONNECT_SECONDS = 5
+
+
+class ClusterOperator(OperatorMixin):
+    """X cut along its longer axis into blocks that live on workers.
+
+    A product sends each block its part of a vector and gets its part of the result: m + n numbers for a pass in all.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        blocks: Sequence[Any],
+        ends: Array,
+        axis: int,
+        shape: tuple[int, int],
+        dtype: np.dtype[Any],
+        *,
+        meter: Meter | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self.client = client
+        self.blocks = list(blocks)
+        self.axis = axis
+        self._slices = [slice(int(a), int(b)) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self._shape = shape
+        self._dtype = dtype
+        self._meter = meter or Meter()
+        self._share = share
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return self._dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    def _ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """Return what this method of each block answers; blocks whose arguments are None are not asked."""
+        with _losses_reported(self.client):
+            asked = [
+                self.client.submit(_call, block, method, *given, pure=False)
+                for block, given in zip(self.blocks, arguments, strict=True)
+                if given is not None
+            ]
+            answers = iter(self.client.gather(asked))
+        return [None if given is None else next(answers) for given in arguments]
+
+    def _sum(self, answers: Sequence[Any], shape: tuple[int, ...]) -> Array:
+        """Add up in float64, in the order of the blocks, whichever came first."""
+        total = np.zeros(shape)
+        for answer in answers:
+            if answer is not None:
+                total += answer
+        return total
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V; blocks of columns on which V is zero are left alone."""
+        V = np.asarray(V, dtype=self._dtype)
+        if self.axis == 0:
+            self._meter.add(self._share)
+            return np.concatenate(self._ask("matmat", [(V,)] * len(self.blocks)))
+        pieces = [V[part] for part in self._slices]
+        used = sum(np.count_nonzero(one.any(axis=1) if one.ndim == 2 else one) for one in pieces)
+        self._meter.add(self._share * used / self.shape[1])
+        answers = self._ask("matmat", [(one,) if one.any() else None for one in pieces])
+        return self._sum(answers, (self.shape[0], *V.shape[1:])).astype(self._dtype)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(self._share)
+        U = np.asarray(U, dtype=self._dtype)
+        if self.axis == 1:
+            return np.concatenate(self._ask("rmatmat", [(U,)] * len(self.blocks)))
+        answers = self._ask("rmatmat", [(U[part],) for part in self._slices])
+        return self._sum(answers, (self.shape[1], *U.shape[1:])).astype(self._dtype)
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift': one read by workers that hold whole rows."""
+        if self.axis == 1:
+            return super().gram_and_scores(V, shift)
+        self._meter.add(self._share)
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        answers = self._ask("gram_and_scores", [(V, shift)] * len(self.blocks))
+        products, scores = zip(*answers, strict=True)
+        return self._sum(products, (self.shape[1], *V.shape[1:])), np.concatenate(scores)
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], fetched."""
+        support = np.asarray(support, dtype=np.intp)
+        self._meter.add(self._share * len(support) / self.shape[1])
+        if self.axis == 0:
+            return np.concatenate(self._ask("columns", [(support,)] * len(self.blocks)))
+        out = np.empty((self.shape[0], len(support)), dtype=self._dtype, order="F")
+        places = self._places(support)
+        for chosen, answer in zip(places, self._ask("columns", self._local(support, places)), strict=True):
+            if answer is not None:
+                out[:, chosen] = answer
+        return out
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64."""
+        support = np.asarray(support, dtype=np.intp)
+        self._meter.add(self._share * len(support) / self.shape[1])
+        if self.axis == 0:
+            return np.concatenate(self._ask("scores", [(support, loadings)] * len(self.blocks)))
+        places = self._places(support)
+        local = self._local(support, places)
+        given = [None if one is None else (*one, loadings[at]) for one, at in zip(local, places, strict=True)]
+        return self._sum(self._ask("scores", given), (self.shape[0],))
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+        if self.axis == 1:
+            return super().gram_block(support)
+        self._meter.add(self._share * len(support) / self.shape[1])
+        answers = self._ask("gram_block", [(np.asarray(support),)] * len(self.blocks))
+        return self._sum(answers, (len(support), len(support)))
+
+    def column_sums(self) -> Array:
+        """Sum of each column in float64."""
+        return self._moments[0].copy()
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2 in float64."""
+        if shift is None:
+            return self._moments[1].copy()
+        self._meter.add(self._share)
+        given = [(shift[part] if self.axis == 1 else shift,) for part in self._slices]
+        return self._joined(self._ask("column_sq_norms", given))
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Sums and sums of squares of the columns: one read, in which each block keeps both."""
+        self._meter.add(self._share)
+        nothing: list[tuple[Any, ...]] = [()] * len(self.blocks)
+        return self._joined(self._ask("column_sums", nothing)), self._joined(self._ask("column_sq_norms", nothing))
+
+    def _joined(self, answers: Sequence[Any]) -> Array:
+        """Return sums over columns from those of the blocks."""
+        return np.concatenate(answers) if self.axis == 1 else self._sum(answers, (self.shape[1],))
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory that k columns take here; many stay with the workers."""
+        return min(super().restricted_bytes(k), BROUGHT_HOME)
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of some columns: here if they are few, on the workers if not."""
+        support = np.asarray(support, dtype=np.intp)
+        share = self._share * len(support) / self.shape[1]
+        in_order = bool(np.all(np.diff(support) > 0))
+        if not in_order or len(support) * self.shape[0] * self._dtype.itemsize <= BROUGHT_HOME:
+            return DenseOperator(np.ascontiguousarray(self.columns(support)), meter=self._meter, share=share)
+        return self._fewer(support, "restrict", share)
+
+    def _fewer(self, support: Array, method: str, share: float) -> ClusterOperator:
+        """Return the operator of some columns, in increasing order, made by the workers."""
+        shape = (self.shape[0], len(support))
+        if self.axis == 0:
+            blocks = [self.client.submit(_call, block, method, support, pure=False) for block in self.blocks]
+            ends = np.array([part.stop for part in self._slices])
+        else:
+            places = self._places(support)
+            local = self._local(support, places)
+            blocks = [
+                self.client.submit(_call, block, method, *given, pure=False)
+                for block, given in zip(self.blocks, local, strict=True)
+                if given is not None
+            ]
+            ends = np.cumsum([len(at) for at in places if len(at)])
+        return type(self)(self.client, blocks, ends, self.axis, shape, self._dtype, meter=self._meter, share=share)
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', by the workers."""
+        return self._changed("shifted", [(shift[part] if self.axis == 1 else shift,) for part in self._slices])
+
+    def to_float64(self) -> OperatorMixin:
+        """X with products in float64, by the workers."""
+        return self if self._dtype == np.float64 else self._changed("to_float64", [()] * len(self.blocks), np.float64)
+
+    def _changed(self, method: str, arguments: Sequence[tuple[Any, ...]], dtype: Any = None) -> ClusterOperator:
+        """Return the operator of what this method of each block returns, which stays with the workers."""
+        blocks = [
+            self.client.submit(_call, block, method, *given, pure=False)
+            for block, given in zip(self.blocks, arguments, strict=True)
+        ]
+        ends = np.array([part.stop for part in self._slices])
+        dtype = self._dtype if dtype is None else np.dtype(dtype)
+        return ClusterOperator(
+            self.client, blocks, ends, self.axis, self.shape, dtype, meter=self._meter, share=self._share
+        )
+
+    def _places(self, support: Array) -> list[Array]:
+        """Return for each block of columns which entries of the support are in it."""
+        return [np.flatnonzero((support >= part.start) & (support < part.stop)) for part in self._slices]
+
+    def _local(self, support: Array, places: list[Array]) -> list[tuple[Any, ...] | None]:
+        return [(support[at] - part.start,) if len(at) else None for at, part in zip(places, self._slices, strict=True)]
+
+
+class PackedCluster(ClusterOperator):
+    """Packed genotypes on workers, each with its own range of SNPs."""
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Counts of missing calls, of one copy and of two copies, by SNP."""
+        self._meter.add(self._share)
+        with _losses_reported(self.client):
+            counted = self.client.gather([self.client.submit(_calls, block, pure=False) for block in self.blocks])
+        return Calls(*(np.concatenate(column) for column in zip(*counted, strict=True)))
+
+    @property
+    def mean(self) -> Array:
+        """Mean over observed calls of each SNP."""
+        return self.calls.mean(self.shape[0])
+
+    def select(self, support: Array) -> ClusterOperator:
+        """Return the operator of some SNPs, in increasing order, on the same files."""
+        return self._fewer(np.asarray(support, dtype=np.intp), "select", 1.0)
+
+    def filled_with(self, fill: Array) -> PackedCluster:
+        """Return the same genotypes with other values for missing calls."""
+        blocks = [
+            self.client.submit(_call, block, "filled_with", fill[part], pure=False)
+            for block, part in zip(self.blocks, self._slices, strict=True)
+        ]
+        ends = np.array([part.stop for part in self._slices])
+        filled = PackedCluster(
+            self.client, blocks, ends, self.axis, self.shape, self._dtype, meter=self._meter, share=self._share
+        )
+        filled.calls = self.calls
+        return filled
+
+
+# --- from what users hold to blocks on workers ------------------------------------------------------------------------
+
+
+def dask_operator(X: Any) -> OperatorMixin:
+    """Return the operator of a Dask array: on the workers of the current client, or streamed where there is none."""
+    if len(X.shape) != 2 or np.isnan(np.asarray(X.shape, dtype=float)).any():
+        raise ValueError(f"X is a Dask array of shape {X.shape}; a matrix of known shape is needed.")
+    if np.dtype(X.dtype).kind not in "biuf":
+        raise TypeError(f"X has dtype {X.dtype}; only real numbers can be used. Convert it with X.astype(float).")
+    if scipy.sparse.issparse(X._meta) and X._meta.format != "csr":  # others cannot be cut into rows, or only slowly
+        X = X.map_blocks(_by_rows, meta=X._meta.tocsr())
+    client = current_client()
+    if client is None:
+        return BlockOperator(X)
+    from dask.delayed import delayed
+
+    axis = int(X.shape[1] > X.shape[0])
+    step = _step(client, X.shape[axis], X.nbytes)
+    X = X.rechunk({axis: step, 1 - axis: -1})
+    blocks = client.compute([delayed(_block)(one) for one in X.to_delayed().ravel()])
+    dtype = np.dtype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64)
+    shape = (int(X.shape[0]), int(X.shape[1]))
+    return ClusterOperator(client, blocks, np.cumsum(X.chunks[axis]), axis, shape, dtype)
+
+
+def packed_on_cluster(
+    client: Any, files: Sequence[Path], rows: Sequence[Array], n_people: int, people: Array | None, dtype: Any
+) -> PackedCluster:
+    """Return packed genotypes that each worker reads from its own range of the files."""
+    client = connected(client)
+    which = np.repeat(np.arange(len(files)), [len(one) for one in rows])
+    row = np.concatenate(list(rows))
+    step = _step(client, len(row), len(row) * n_people // 4)
+    blocks, ends = [], []
+    for start in range(0, len(row), step):
+        part = slice(start, start + step)
+        pieces = [(str(files[i]), row[part][which[part] == i]) for i in np.unique(which[part])]
+        blocks.append(client.submit(_open_packed, pieces, n_people, people, np.dtype(dtype).str, pure=False))
+        ends.append(min(start + step, len(row)))
+    shape = (n_people if people is None else len(people), len(row))
+    return PackedCluster(client, blocks, np.array(ends), 1, shape, np.dtype(dtype))
+
+
+def current_client() -> Any:
+    """Return the client that the user has connected, or None."""
+    try:
+        import distributed
+    except ImportError:
+        return None
+    try:
+        client = distributed.get_client()
+    except ValueError:
+        return None
+    return connected(client)
+
+
+def connected(client: Any) -> Any:
+    """Return a client that answers, given one or the address of a scheduler; raise if nothing is there."""
+    try:
+        import distributed
+    except ImportError as error:  # pragma: no cover - the development environment has it
+        raise ImportError("A cluster needs Dask, which is not installed: pip install 'rspca[cluster]'.") from error
+    if isinstance(client, str):
+        try:
+            connect: Any = distributed.Client
+            client = connect(client, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ConnectionError(
+                f"No scheduler answers at {client!r}; start one, or leave out {argument('client')}."
+            ) from error
+    if getattr(client, "status", None) != "running":
+        raise ConnectionError(f"The Dask client is {getattr(client, 'status', 'not one')}; connect it to a scheduler.")
+    if not client.scheduler_info()["workers"]:
+        raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
+    return client
+
+
+@contextmanager
+def _losses_reported(client: Any) -> Iterator[None]:
+    """Say in one line that a scheduler or all of its workers are gone; Dask gives a scheduler half a minute to return.
+
+    A single worker that is lost is no error: its blocks are made again.
+    """
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
+        raise ConnectionError(
+            f"The Dask scheduler{_address(client)} was lost in the middle of the work, and with it the blocks of X. "
+            "Start it and its workers again, and then the fit."
+        ) from error
+    except KilledWorker as error:
+        raise ConnectionError(
+            "Several Dask workers died over the same block of X, most likely for want of memory. Give them more, or "
+            "fewer threads each."
+        ) from error
+
+
+def _address(client: Any) -> str:
+    address = getattr(getattr(client, "scheduler", None), "address", None)
+    return f" at {address}" if address else ""
+
+
+def _step(client: Any, length: int, nbytes: int) -> int:
+    """Return how much of the longer axis a block has."""
+    threads = sum(client.nthreads().values())
+    count = max(BLOCKS_PER_THREAD * threads, -(-int(nbytes) // MOST_BLOCK))
+    return max(1, -(-length // count))
+
+
+# --- what workers run: functions of an importable module, because others do not travel --------------------------------
+
+
+def _call(block: OperatorMixin, method: str, *arguments: Any) -> Any:
+    if isinstance(block, PackedOperator):
+        import numba
+
+        numba.set_num_threads(1)  # the worker has a thread for each task already
+    return getattr(block, method)(*arguments)
+
+
+def _calls(block: PackedOperator) -> Calls:
+    return block.calls
+
+
+def _by_rows(data: Any) -> Any:
+    return data.tocsr()
+
+
+def _block(data: Any) -> OperatorMixin:
+    if scipy.sparse.issparse(data):
+        return SparseOperator(each_entry_once(data.tocsr()))
+    return DenseOperator(np.ascontiguousarray(without_mask(data)))
+
+
+def _open_packed(pieces: list[tuple[str, Array]], n_people: int, people: Array | None, dtype: str) -> PackedOperator:
+    import numba
+
+    numba.set_num_threads(1)
+    width = (n_people + 3) // 4
+    parts = [Part(np.memmap(path, np.uint8, "r", offset=3).reshape(-1, width), rows) for path, rows in pieces]
+    return PackedOperator(parts, n_people, people, dtype=np.dtype(dtype))

@@ -1,0 +1,248 @@
+"""Operator for dense arrays in memory or mapped from a file."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from rspca.base.threads import shared_if_large
+from rspca.base.types import Array
+from rspca.linalg.vectors import nonzeros
+from rspca.operators import in_memory
+from rspca.operators.base import BLOCK_BYTES, Meter, OperatorMixin, chunks, returned_by
+from rspca.operators.in_memory import InMemory, float_type
+
+FEW_OF_ROWS, FEW_OF_COLUMNS = 0.05, 0.14
+"""Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
+rows every entry costs a line of cache, but the next vector uses nearly the same, and those are kept."""
+SOON_MULTIPLIED = 2**17
+"""Entries that are all multiplied, or copied, before a few columns are found among them: sketches have as many."""
+MOST_TAKEN_OVER = 0.1
+"""Share of all columns up to which what the last restriction has of the next is copied from there: both exist then, and
+more than these are as quickly read from X."""
+MOST_ROWS_SUMMED = 256
+"""Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
+SINGLE_SAFE = (1e-30, 1e30)
+"""Sums of squares that single precision surely held."""
+WIDE_BYTES = 1 << 26
+"""Size of the blocks of single-precision data that are converted to float64: adding up their products takes little."""
+FEW_SHIFTED = 0.1
+"""Share of the columns up to which shifted ones are multiplied apart, so that the others go to BLAS as they are."""
+
+
+@returned_by("restrict")
+class DenseOperator(InMemory):
+    """A NumPy array or memmap, float or integer, read in place.
+
+    Floats that BLAS can read go to it directly; anything else is converted block of rows by block of rows, so
+    that integer data never exist as a whole in floating point.
+    """
+
+    def __init__(
+        self, X: Array, meter: Meter | None = None, share: float = 1.0, *, dtype: Any = None, shift: Array | None = None
+    ) -> None:
+        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy turns to floats far sooner
+        super().__init__(X, meter, share)
+        self._dtype = self._dtype if dtype is None else np.dtype(dtype)
+        self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
+        contiguous = X.flags.c_contiguous or X.flags.f_contiguous
+        self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned and shift is None
+        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
+        self._fused = X.flags.c_contiguous and X.shape[0] > 1
+
+    def _blocks(self) -> list[slice]:
+        budget = (
+            in_memory.CACHE_BYTES
+            if self._direct
+            else BLOCK_BYTES
+            if self._dtype == float_type(self.X.dtype)
+            else WIDE_BYTES
+        )
+        return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
+
+    def _short_blocks(self) -> list[slice]:
+        """Blocks of so few rows that sums within them lose nothing in single precision, and, by rows, stay in cache."""
+        cached = self.shape[0] if self.X.flags.f_contiguous else max(1, 2**20 // self.shape[1])
+        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, cached)))
+
+    def _rows(self, part: slice) -> Array:
+        rows = np.ascontiguousarray(self.X[part], dtype=self._dtype)
+        return rows if self._shift is None else rows - self._shift
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift': a few columns apart from the others, or all of them block of rows by block of rows."""
+        if np.count_nonzero(shift) <= FEW_SHIFTED * self.shape[1]:
+            return super().shifted(shift)
+        before = 0.0 if self._shift is None else self._shift
+        return DenseOperator(
+            self.X, meter=self._meter, share=self._share, dtype=self._dtype, shift=np.asarray(shift) + before
+        )
+
+    def to_float64(self) -> DenseOperator:
+        """X as the exact numbers it holds, converted block of rows by block of rows."""
+        if self._dtype == np.float64:
+            return self
+        return DenseOperator(self.X, meter=self._meter, share=self._share, dtype=np.float64, shift=self._shift)
+
+    def transposed(self) -> OperatorMixin:
+        """Return the operator of X', on the same memory where X is read as it is."""
+        return super().transposed() if self._shift is None else OperatorMixin.transposed(self)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(self._share)
+        V = np.asarray(V, dtype=self._dtype)
+        if self._direct:
+            with shared_if_large(self.X.size):
+                return np.asarray(self.X @ V)
+        out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
+        for part in self._blocks():
+            out[part] = self._rows(part) @ V
+        return out
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(self._share)
+        U = np.asarray(U, dtype=self._dtype)
+        if self._direct:  # for a block of columns in this order: a third less time than X.T @ U
+            with shared_if_large(self.X.size):
+                return np.asarray((U.T @ self.X).T)
+        out = np.zeros((self.shape[1], *U.shape[1:]), dtype=np.float64)
+        for part in self._blocks():
+            out += self._rows(part).T @ U[part]
+        return out.astype(self._dtype, copy=False)
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous, or all of it fits the cache.
+
+        For a vector with few non-zeros T needs few columns, and one read is enough in any order.
+        """
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        few = self._few_nonzeros(V)
+        if few is not None:
+            kept = self._fused  # columns of rows are worth keeping, columns in one piece are as quickly read again
+            scores = (self.restrict(few).matmat(V[few]) if kept else self.columns(few) @ V[few]) - shift
+            return np.asarray(self.rmatmat(scores), dtype=np.float64), scores
+        if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
+            self._meter.add(self._share)
+            with shared_if_large(self.X.size):
+                scores = self.X @ V - shift
+                return np.asarray(self.X.T @ scores, dtype=np.float64), scores
+        if not self._fused:
+            return super().gram_and_scores(V, shift)
+        self._meter.add(self._share)
+        out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
+        scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
+        for part in self._blocks():
+            rows = self._rows(part)
+            with shared_if_large(rows.size):
+                scores[part] = rows @ V - shift
+                out += rows.T @ scores[part]
+            del rows  # or two blocks would be there when the next is made
+        return out, scores
+
+    def _few_nonzeros(self, V: Array) -> Array | None:
+        """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
+        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED or not self._direct:
+            return None
+        places = nonzeros(V)
+        return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(self._part(support))
+        if self._direct:
+            return _take(self.X, support)
+        block = np.asarray(self.X[:, support], dtype=self._dtype)
+        return block if self._shift is None else block - self._shift[support]
+
+    def all_columns(self) -> Array:
+        """X, where it is."""
+        if self._shift is not None:
+            return super().all_columns()
+        self._meter.add(self._share)
+        return np.asarray(self.X, dtype=self._dtype)
+
+    def _restricted(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
+        taken = self._taken_over(support)
+        if taken is None:
+            return super()._restricted(support)
+        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+
+    def _taken_over(self, support: Array) -> Array | None:
+        """X[:, support], most of it from the last restriction, if that has most of it."""
+        last = self._restriction
+        if last is None or self.X.size <= SOON_MULTIPLIED or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
+            return None
+        known, columns = last[0], cast(DenseOperator, last[1]).X
+        places = np.minimum(np.searchsorted(known, support), len(known) - 1)
+        new = np.flatnonzero(known[places] != support)
+        if len(new) > len(support) // 2:
+            return None
+        taken = _take(columns, places)
+        taken[:, new] = self.columns(support[new])
+        return taken
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64; all columns are converted block of rows by block of rows, where they are."""
+        if not np.array_equal(support, np.arange(self.shape[1])):
+            return super().scores(support, loadings)
+        self._meter.add(self._share)
+        rows = chunks(self.shape[0], self.shape[1] * 8)
+        return np.concatenate([np.asarray(self._rows(part), dtype=np.float64) @ loadings for part in rows])
+
+    def column_sums(self) -> Array:
+        """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
+        return self._moments[0].copy()
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2, added up in float64 across blocks of rows."""
+        if shift is None:
+            return self._moments[1].copy()
+        self._meter.add(self._share)
+        return self._sums(shift)[1]
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Sums and sums of squares of the columns, in one read: who wants the ones soon wants the others."""
+        self._meter.add(self._share)
+        return self._sums(None)
+
+    def _sums(self, shift: Array | None) -> tuple[Array, Array]:
+        sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        center = None if shift is None else np.asarray(shift, dtype=self._dtype)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for part in self._short_blocks():
+                block = np.asarray(self.X[part], dtype=self._dtype)
+                block = block if self._shift is None else block - self._shift
+                block = block if center is None else block - center
+                sums += np.ones(len(block), dtype=self._dtype) @ block
+                squares += np.einsum("ij,ij->j", block, block)
+        if self._dtype == np.float32:
+            left = np.flatnonzero(~((squares > SINGLE_SAFE[0]) & (squares < SINGLE_SAFE[1])))
+            sums[left], squares[left] = self._sums_in_double_precision(left, shift)
+        return sums, squares
+
+    def _sums_in_double_precision(self, columns: Array, shift: Array | None) -> tuple[Array, Array]:
+        """Sums and sums of squares of columns that left the range of single precision, or are zero."""
+        sums, squares = np.zeros(len(columns)), np.zeros(len(columns))
+        for part in self._short_blocks() if len(columns) else ():
+            self._meter.add(self._part(columns) * (part.stop - part.start) / self.shape[0])
+            block = self.X[part][:, columns].astype(np.float64)
+            block = block if self._shift is None else block - self._shift[columns]
+            block = block if shift is None else block - shift[columns]
+            sums += block.sum(axis=0)
+            squares += np.einsum("ij,ij->j", block, block)
+        return sums, squares
+
+
+def _take(X: Array, support: Array) -> Array:
+    """X[:, support], in half the time of indexing, or less: NumPy writes in place where no index can be wrong."""
+    inside = len(support) > 0 and support.min() >= 0 and support.max() < X.shape[1]
+    mode: Literal["clip", "raise"] = "clip" if inside else "raise"
+    if X.flags.c_contiguous:
+        return np.take(X, support, axis=1, mode=mode)
+    return np.take(X.T, support, axis=0, mode=mode).T

@@ -1,0 +1,139 @@
+"""Operator for SciPy sparse matrices in memory."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.linalg.vectors import spread
+from rspca.operators import in_memory
+from rspca.operators.base import Meter
+from rspca.operators.in_memory import InMemory
+
+
+def each_entry_once(X: Any) -> Any:
+    """Return a CSR or CSC matrix whose entries are stored once each, which sums of squares need; a copy if need be."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+class SparseOperator(InMemory):
+    """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
+
+    first_block = 1
+    """Several vectors cost as much together as one by one, and one by one each learns from those before."""
+
+    def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
+        if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
+            X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
+        super().__init__(X, meter, share)
+
+    def to_float64(self) -> SparseOperator:
+        """X with its stored entries in float64."""
+        if self._dtype == np.float64:
+            return self
+        return SparseOperator(self.X.astype(np.float64), meter=self._meter, share=self._share)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        self._meter.add(self._share)
+        return np.asarray(self.X @ np.asarray(V, dtype=self._dtype))
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        self._meter.add(self._share)
+        return np.asarray(self.X.T @ np.asarray(U, dtype=self._dtype))
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' in one read of X, if it is stored by rows or fits the cache."""
+        if len(self._row_blocks) == 0:
+            return super().gram_and_scores(V, shift)
+        self._meter.add(self._share)
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        out, scores = np.zeros((self.shape[1], *V.shape[1:])), []
+        for block, transposed in self._row_blocks:
+            scores.append(block @ V - shift)
+            out += transposed @ scores[-1]
+        return out, np.concatenate(scores)
+
+    @cached_property
+    def _row_blocks(self) -> list[tuple[Any, Any]]:
+        """Views of the rows in pieces that fit the cache, with their transposes; none if X is large and CSC."""
+        X = self.X
+        if X.data.nbytes + X.indices.nbytes <= in_memory.CACHE_BYTES:
+            return [(X, X.T)]
+        if X.format == "csc":
+            return []
+        wanted = np.arange(0, X.nnz, in_memory.CACHE_BYTES // (X.data.itemsize + X.indices.itemsize))
+        cuts = np.unique(np.append(np.searchsorted(X.indptr, wanted, side="right") - 1, self.shape[0]))
+        blocks = []
+        for first, last in itertools.pairwise(cuts):
+            part = slice(X.indptr[first], X.indptr[last])
+            rows = (X.data[part], X.indices[part], X.indptr[first : last + 1] - X.indptr[first])
+            block = type(X)(rows, shape=(last - first, self.shape[1]))
+            blocks.append((block, block.T))
+        return blocks
+
+    @cached_property
+    def _by_column(self) -> Any:
+        """X in the order of columns, from which some are quickly taken, if it is so stored or small enough to copy."""
+        small = self.X.data.nbytes + self.X.indices.nbytes <= in_memory.CACHE_BYTES
+        return self.X.tocsc() if small else self.X
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        self._meter.add(self._part(support))
+        return np.asarray(self._by_column[:, support].toarray())
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
+        self._meter.add(self._share)
+        m, n = self.shape
+        data = np.asarray(self.X.data, dtype=np.float64)
+        if shift is None:
+            return self._column_totals(data**2)
+        columns = self.X.indices if self.X.format == "csr" else np.repeat(np.arange(n), np.diff(self.X.indptr))
+        stored = np.bincount(columns, minlength=n)
+        return self._column_totals((data - shift[columns]) ** 2) + (m - stored) * shift**2
+
+    def column_sums(self) -> Array:
+        """Sum of each column in float64."""
+        self._meter.add(self._share)
+        return self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+
+    def _column_totals(self, entries: Array) -> Array:
+        """Sum of these values in the places of the stored entries: a product, which is quicker than counting bins."""
+        values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
+        return np.asarray(values.T @ np.ones(self.shape[0]))
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64, from the stored entries."""
+        kept = cast(SparseOperator | None, self._last_restriction(support))
+        if kept is None and self._by_column.format != "csc":
+            self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
+            return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
+        self._meter.add(self._part(support))
+        columns = self._by_column[:, support] if kept is None else kept.X
+        return np.asarray(columns.astype(np.float64, copy=False) @ loadings)
+
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) X' in float64, by a sparse product."""
+        self._meter.add(self._share)
+        X = self.X.astype(np.float64)
+        scaled = X if weights is None else X.multiply(weights[None, :]).tocsr()
+        return np.asarray((scaled @ X.T).toarray())
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k columns, still sparse, if they are as full as the others."""
+        each = self.X.data.itemsize + self.X.indices.itemsize
+        return int(self.X.nnz * each * min(1.0, k / max(1, self.shape[1])))
+
+    def _restricted(self, support: Array) -> SparseOperator:
+        """Return the operator of X[:, support], still sparse."""
+        return SparseOperator(self._by_column[:, support], meter=self._meter, share=self._part(support))

@@ -1,0 +1,348 @@
+"""Data larger than memory: anything with a shape and row slices, streamed block by block, read once per product."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from rspca.base.arguments import argument
+from rspca.base.checks import spelled, without_mask
+from rspca.base.types import Array
+from rspca.operators.base import Meter, OperatorMixin, chunks
+from rspca.operators.column_cache import KeptColumns
+from rspca.operators.dense import DenseOperator
+from rspca.operators.in_memory import float_type
+from rspca.operators.sparse import each_entry_once
+from rspca.operators.stored_rows import StoredRows, row_bytes_of
+
+DEFAULT_MEMORY = 1 << 30
+"""Memory for the blocks in flight, where the user names no limit."""
+BLOCKS_IN_MEMORY = 6
+"""A block as it is read, the next one, the same as floats, and what products make of them."""
+MOST_BLOCK = 1 << 24
+"""Largest block: the two products of a fused pass find it in the last-level cache."""
+LARGE_SHARE = 0.5
+"""Share of the machine's memory beyond which a mapped file is streamed instead of left to the system's cache."""
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+class BlockOperator(OperatorMixin):
+    """Rows that come in slices: a mapped array, an HDF5 dataset, a backed AnnData matrix, dense or sparse.
+
+    Each product goes through the rows once, and the next block is read while this one is multiplied; X'(Xv) is one
+    read. Integers become floats block by block. Columns cost a read of everything, so those asked for last are kept.
+
+    Parameters
+    ----------
+    source : object with ``shape``, ``dtype`` and row slices
+        ``source[a:b]`` returns rows as an array or a SciPy sparse matrix. It may have ``row_bytes``, what a row takes
+        in memory; otherwise rows are counted as dense.
+    max_memory : int or str
+        Bytes for the blocks in flight, and as many again at most for columns, as a number or "500MB".
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        max_memory: int | str | None = None,
+        *,
+        dtype: Any = None,
+        shift: Array | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self.source = source
+        self.max_memory = memory_size(max_memory)
+        self._reading = _reader(source)
+        self._file = _hdf5_file(source)
+        self._file_bytes = _size(self._file)
+        self._dtype = float_type(np.dtype(source.dtype)) if dtype is None else np.dtype(dtype)
+        self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
+        self._bytes_each = row_bytes_of(source)
+        self._meter = meter or Meter()
+        self._kept = KeptColumns(self.restricted_bytes(1), self.max_memory)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        m, n = self.source.shape
+        return int(m), int(n)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 for half and single precision data, float64 for everything else."""
+        return self._dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes."""
+        return self._meter
+
+    def _slices(self) -> list[slice]:
+        budget = min(self.max_memory // BLOCKS_IN_MEMORY, MOST_BLOCK)
+        return list(chunks(self.shape[0], self._bytes_each, budget))
+
+    def _stream(self) -> Iterator[tuple[slice, Any]]:
+        """Yield every block of rows as floats, in order, while a thread reads the next: one pass."""
+        self._meter.add(1.0)
+        parts, read = self._slices(), self._reading()
+        with ThreadPoolExecutor(1, "rspca-read") as reader:
+            coming = reader.submit(read, parts[0])
+            for here, there in zip(parts, [*parts[1:], None], strict=True):
+                block = coming.result()
+                if there is not None:
+                    coming = reader.submit(read, there)
+                yield here, self._floats(block)
+        if _size(self._file) < self._file_bytes:  # HDF5 would hand out zeros for what is missing
+            raise ValueError(f"{self._file} ended early: it was cut off while it was being read.")
+
+    def _floats(self, block: Any) -> Any:
+        if scipy.sparse.issparse(block):
+            return block.astype(self._dtype, copy=False)
+        rows = np.asarray(without_mask(block), dtype=self._dtype)
+        return rows if self._shift is None else rows - self._shift
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, and shifted columns apart."""
+        if scipy.sparse.issparse(self._reading()(slice(0, 1))):
+            return super().shifted(shift)
+        before = 0.0 if self._shift is None else self._shift
+        return BlockOperator(
+            self.source, self.max_memory, dtype=self._dtype, shift=np.asarray(shift) + before, meter=self._meter
+        )
+
+    def to_float64(self) -> BlockOperator:
+        """X as the exact numbers it holds, converted block of rows by block of rows."""
+        if self._dtype == np.float64:
+            return self
+        return BlockOperator(self.source, self.max_memory, dtype=np.float64, shift=self._shift, meter=self._meter)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        V = np.asarray(V, dtype=self._dtype)
+        out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
+        for part, rows in self._stream():
+            out[part] = rows @ V
+        return out
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U, added up in float64 across blocks."""
+        U = np.asarray(U, dtype=self._dtype)
+        out = np.zeros((self.shape[1], *U.shape[1:]))
+        for part, rows in self._stream():
+            out += rows.T @ U[part]
+        return out.astype(self._dtype)
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' in one read."""
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        out, scores = np.zeros((self.shape[1], *V.shape[1:])), np.empty((self.shape[0], *V.shape[1:]), self._dtype)
+        for part, rows in self._stream():
+            scores[part] = rows @ V - shift
+            out += rows.T @ scores[part]
+        return out, scores
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense: one read of everything, unless these columns are still here."""
+        support = np.asarray(support, dtype=np.intp)
+        if 0 < self.restricted_bytes(len(support)) <= self.max_memory:
+            return self._kept.take(support, self._read)
+        out = np.empty((self.shape[0], len(support)), dtype=self._dtype)
+        for part, block in self._stream_columns(support):
+            out[part] = block
+        return out
+
+    def _read(self, support: Array) -> list[Array]:
+        """Return columns one by one, so that one can go without the others."""
+        out = [np.empty(self.shape[0], dtype=self._dtype) for _ in support]
+        for part, block in self._stream_columns(support):
+            for column, values in zip(out, block.T, strict=True):
+                column[part] = values
+        return out
+
+    def _stream_columns(self, support: Array) -> Iterator[tuple[slice, Array]]:
+        for part, rows in self._stream():
+            block = rows[:, support]
+            yield part, block.toarray() if scipy.sparse.issparse(block) else block
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]; it is kept itself only if its columns are too many to be."""
+        if self.restricted_bytes(len(support)) > self.max_memory:
+            return super().restrict(support)
+        return DenseOperator(self.columns(support), meter=self._meter, share=len(support) / self.shape[1])
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64."""
+        if len(support) * self.shape[0] * 8 <= self.max_memory:
+            return self.columns(support).astype(np.float64, copy=False) @ loadings
+        out = np.empty(self.shape[0])
+        for part, rows in self._stream():
+            out[part] = rows[:, support].astype(np.float64) @ loadings
+        return out
+
+    def column_sums(self) -> Array:
+        """Sum of each column in float64."""
+        return self._moments[0].copy()
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2 in float64."""
+        if shift is None:
+            return self._moments[1].copy()
+        return self._sums(shift)[1]
+
+    @cached_property
+    def _moments(self) -> tuple[Array, Array]:
+        """Sums and sums of squares of the columns, in one read."""
+        return self._sums(None)
+
+    def _sums(self, shift: Array | None) -> tuple[Array, Array]:
+        n = self.shape[1]
+        sums, squares = np.zeros(n), np.zeros(n)
+        for _, rows in self._stream():
+            a, b = _sums_of_sparse(rows, shift) if scipy.sparse.issparse(rows) else _sums_of_dense(rows, shift)
+            sums += a
+            squares += b
+        return sums, squares
+
+
+def _sums_of_dense(rows: Array, shift: Array | None) -> tuple[Array, Array]:
+    sums, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    for part in chunks(len(rows), 8 * rows.shape[1], 1 << 22):
+        block = rows[part].astype(np.float64)
+        block = block if shift is None else block - shift
+        sums += block.sum(axis=0)
+        squares += np.einsum("ij,ij->j", block, block)
+    return sums, squares
+
+
+def _sums_of_sparse(rows: Any, shift: Array | None) -> tuple[Array, Array]:
+    rows = each_entry_once(rows.tocsr())
+    m, n = rows.shape
+    data = rows.data.astype(np.float64)
+    shift = np.zeros(n) if shift is None else shift
+    stored = np.bincount(rows.indices, minlength=n)
+    squares = np.bincount(rows.indices, (data - shift[rows.indices]) ** 2, minlength=n)
+    return np.bincount(rows.indices, data, minlength=n), squares + (m - stored) * shift**2
+
+
+# --- what may be streamed ---------------------------------------------------------------------------------------------
+
+
+def is_sliced(X: Any) -> bool:
+    """Tell whether X is a matrix that hands out rows by slices and is no array: HDF5, Zarr, backed AnnData."""
+    if isinstance(X, np.ndarray | np.generic) or scipy.sparse.issparse(X) or hasattr(X, "to_numpy"):
+        return False
+    shape = getattr(X, "shape", None)
+    if not (hasattr(X, "__getitem__") and isinstance(shape, tuple) and len(shape) == 2 and hasattr(X, "dtype")):
+        return False
+    return isinstance(X.dtype, np.dtype | type)
+
+
+def is_large_file(X: Any) -> bool:
+    """Tell whether X is a mapped file so large that the system's cache would not hold it."""
+    return isinstance(X, np.memmap) and X.nbytes > LARGE_SHARE * _machine_memory()
+
+
+def _machine_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a Unix: let the system's cache do what it can
+        return 1 << 62
+
+
+def memory_size(limit: int | str | None) -> int:
+    """Return bytes for a number of them, or for words such as "500MB"; the default for None."""
+    if limit is None:
+        return DEFAULT_MEMORY
+    given = limit if isinstance(limit, str) else spelled(limit)
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", given.lower())
+    if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
+        raise ValueError(f"{argument('max_memory', limit)} is not a size; give bytes, or for example 500MB or 4GiB.")
+    size = int(float(match[1]) * _UNITS[match[2]])
+    if size < 10**6:
+        raise ValueError(f"{argument('max_memory', limit)} is {size} bytes; at least 1 MB is needed.")
+    return size
+
+
+Read = Callable[[slice], Any]
+
+
+def _reader(source: Any) -> Callable[[], Read]:
+    """Return what begins a pass: from the file itself where that is a mapped one in row order.
+
+    What was written to a private mapping (mode "c") is in memory alone, and where another file has taken the name, the
+    mapping still is that of the old one: then rows come from the mapping.
+    """
+    rows: Callable[[], Read] = lambda: lambda part: _computed(source[part])  # noqa: E731
+    if not (isinstance(source, np.memmap) and source.mode != "c" and source.flags.c_contiguous and _is_whole(source)):
+        return rows
+    mapped = _identity(source.filename)
+    return lambda: _file_reader(source) if _identity(source.filename) == mapped is not None else rows()
+
+
+def _identity(name: Any) -> tuple[int, int] | None:
+    """Return what tells a file from another one of the same name; None if there is none."""
+    try:
+        found = os.stat(name)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _file_reader(source: np.memmap[Any, Any]) -> Read:
+    """Return what reads rows of a file into one of two buffers in turn: while one is multiplied the other is filled.
+
+    Reading skips the page faults of a mapping, those of fresh memory for each block, and leaves no pages behind.
+    """
+    path, offset, row_bytes = Path(str(source.filename)), int(source.offset), source.shape[1] * source.dtype.itemsize
+    turns, buffers = itertools.cycle((0, 1)), dict[int, Array]()
+
+    def read(part: slice) -> Array:
+        turn, size = next(turns), (part.stop - part.start) * source.shape[1]
+        if turn not in buffers or buffers[turn].size < size:
+            buffers[turn] = np.empty(size, dtype=source.dtype)
+        rows = buffers[turn][:size]
+        with path.open("rb", buffering=0) as file:
+            file.seek(offset + part.start * row_bytes)
+            view = rows.view(np.uint8).data
+            while len(view):
+                got = file.readinto(view)
+                if not got:
+                    raise ValueError(f"{path} ended early: it was cut off while it was being read.")
+                view = view[got:]
+        return rows.reshape(-1, source.shape[1])
+
+    return read
+
+
+def _hdf5_file(source: Any) -> str | None:
+    """Return the name of the file of an HDF5 dataset, or of the dataset that some columns or stored rows come from."""
+    name = getattr(getattr(source, "file", None), "filename", None)
+    if isinstance(name, str):
+        return name
+    inner = source.data if isinstance(source, StoredRows) else getattr(source, "source", None)
+    return None if inner is None else _hdf5_file(inner)
+
+
+def _size(name: str | None) -> int:
+    return os.path.getsize(name) if name is not None and os.path.exists(name) else 0
+
+
+def _computed(block: Any) -> Any:
+    """Return rows as an array, or sparse; what is only planned, as by Dask, is computed."""
+    return block.compute() if hasattr(block, "compute") else block
+
+
+def _is_whole(source: np.memmap[Any, Any]) -> bool:
+    """Tell whether this is a mapping as it was opened: a slice of one keeps its file name, but starts elsewhere."""
+    import mmap
+
+    return source.filename is not None and isinstance(source.base, mmap.mmap)

@@ -1,0 +1,316 @@
+"""Displays after the convention of scikit-learn: what a figure shows, kept so that it can be drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from rspca.analysis.compare import Comparison
+from rspca.analysis.k_path import Path
+from rspca.base.checks import check_integer
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Those of Okabe and Ito, which the color-blind can tell apart; yellow is left out, as it is faint on white."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+SHARE = "share of ||X||$_2^2$"
+_LONGEST = 40
+
+
+class LoadingsDisplay:
+    """The features of one component as horizontal bars, the largest on top.
+
+    Parameters
+    ----------
+    names : sequence
+        Names of the features, by decreasing magnitude of their loadings.
+    loadings : sequence of float
+        Their loadings.
+    title : str
+        What stands above.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        One bar for each feature.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> model = rspca.SparsePCA(2, k=4, scale=True, random_state=0).fit(load_wine(as_frame=True).data)
+    >>> display = rspca.plotting.LoadingsDisplay.from_estimator(model, component=1)
+    >>> len(display.bars_)
+    4
+    """
+
+    def __init__(self, *, names: Sequence[Any], loadings: Sequence[float], title: str = "") -> None:
+        self.names, self.loadings, self.title = list(names), list(loadings), title
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, *, component: int = 0, n: int | None = 20, names: Any = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the n largest loadings of a component of a fitted SparsePCA; `kwargs` go to ``Axes.barh``."""
+        features = model.top_features(component, n, names)
+        number = component % model.n_components_ + 1
+        left_out = len(model.supports_[component]) - len(features)
+        more = f", {len(features)} largest of {len(features) + left_out} loadings" if left_out else ""
+        one = cls(
+            names=[f.name for f in features], loadings=[f.loading for f in features], title=f"component {number}{more}"
+        )
+        return one.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax, height=0.8 + 0.24 * max(len(self.names), 3))
+        places = range(len(self.names))
+        colors = [COLORS[0] if value >= 0.0 else COLORS[1] for value in self.loadings]
+        self.bars_ = ax.barh(places, self.loadings, **({"color": colors} | kwargs))
+        ax.set_yticks(places, [_literal(name) for name in self.names], parse_math=False)
+        ax.invert_yaxis()
+        ax.axvline(0.0, color="0.3", linewidth=0.8)
+        ax.set(xlabel="loading", title=self.title)
+        ax.grid(axis="x", alpha=0.3)
+        ax.set_axisbelow(True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class ScoresDisplay:
+    """Samples in the plane of two components, a color and a marker for each label.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, n_components)
+        What ``SparsePCA.transform`` returns.
+    labels : sequence, optional
+        A class for each sample.
+    components : pair of int
+        Which two to draw, counted from 0.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    points_ : dict
+        The points of each label; of None without labels.
+    legend_ : Legend or None
+        The labels.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = rspca.SparsePCA(2, k=4, scale=True, random_state=0).fit(X)
+    >>> display = rspca.plotting.ScoresDisplay.from_estimator(model, X, labels=y)
+    >>> [len(points.get_offsets()) for points in display.points_.values()]
+    [59, 71, 48]
+    """
+
+    def __init__(self, *, scores: Any, labels: Any = None, components: Sequence[int] = (0, 1)) -> None:
+        self.scores = np.asarray(scores)
+        if self.scores.ndim != 2 or self.scores.shape[1] < 2:
+            raise ValueError(f"scores has shape {self.scores.shape}; two components or more are needed to draw them.")
+        if len(components) != 2:
+            raise ValueError(f"components={components!r} must name two, for example (0, 1).")
+        count = self.scores.shape[1]
+        self.components = tuple(check_integer("component", c, -count, count - 1) % count for c in components)
+        self.labels = None if labels is None else np.asarray(labels).astype(str)
+        if self.labels is not None and self.labels.shape != (len(self.scores),):
+            raise ValueError(f"labels has shape {self.labels.shape}; give one for each of {len(self.scores)} samples.")
+        if self.labels is not None and len(np.unique(self.labels)) > len(COLORS) * len(MARKERS):
+            most = len(COLORS) * len(MARKERS)
+            raise ValueError(
+                f"labels has {len(np.unique(self.labels))} classes, and at most {most} can be told apart; "
+                "join some, or give none."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the scores of X under a fitted SparsePCA; `kwargs` go to ``Axes.scatter``."""
+        return cls.from_scores(model.transform(X), labels=labels, components=components, ax=ax, **kwargs)
+
+    @classmethod
+    def from_scores(
+        cls, scores: Any, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw scores; `kwargs` go to ``Axes.scatter``."""
+        return cls(scores=scores, labels=labels, components=components).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax)
+        first, second = self.components
+        classes = [None] if self.labels is None else list(np.unique(self.labels))
+        self.points_ = {}
+        for number, name in enumerate(classes):
+            rows = slice(None) if name is None else self.labels == name
+            look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
+            style = {**look, "s": 14, "alpha": 0.8, "linewidths": 0}
+            self.points_[name] = ax.scatter(self.scores[rows, first], self.scores[rows, second], **(style | kwargs))
+        self.legend_ = _legend(ax, list(self.points_.values()), classes) if legend and self.labels is not None else None
+        ax.set(xlabel=f"component {first + 1}", ylabel=f"component {second + 1}")
+        ax.grid(alpha=0.3)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class PathDisplay:
+    """Share of the variance against k, the proven bound where there is one, and the suggested k.
+
+    Parameters
+    ----------
+    path : Path
+        What :func:`rspca.path` returns.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    line_ : Line2D
+        The shares.
+    bound_ : Line2D or None
+        What is proven to be out of reach for any k features; None without certificates.
+    suggestion_ : Line2D
+        At the suggested k.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> display = rspca.plotting.PathDisplay.from_path(rspca.path(pitprops, range(1, 14), certify=True))
+    >>> display.line_.get_xdata().tolist() == list(range(1, 14))
+    True
+    """
+
+    def __init__(self, *, path: Path) -> None:
+        if not len(path):
+            raise ValueError("The path is empty; give rspca.path some values of k.")
+        self.path = path
+
+    @classmethod
+    def from_path(cls, path: Path, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a path; `kwargs` go to ``Axes.plot`` for the shares."""
+        return cls(path=path).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax)
+        ks, shares = [p.k for p in self.path], [p.share for p in self.path]
+        style = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "found"}
+        (self.line_,) = ax.plot(ks, shares, **(style | kwargs))
+        bounds = [(p.k, p.share * (1.0 + p.gap)) for p in self.path if p.gap is not None]
+        self.bound_ = None
+        if bounds:  # dashes on top, so that both are seen where they meet
+            (self.bound_,) = ax.plot(*zip(*bounds, strict=True), "--", color=COLORS[1], label="proven bound")
+        suggested = f"suggested k = {self.path.suggested}"
+        self.suggestion_ = ax.axvline(self.path.suggested, color="0.4", linestyle=":", label=suggested)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set(xlabel="features k", ylabel="share of the first principal component", ylim=(0.0, 1.05))
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class ComparisonDisplay:
+    """Methods at the same number of non-zeros as bars, naive beside refitted, best first, with the proven bound.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What :func:`rspca.compare` returns.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    bars_ : dict
+        The bars of "naive" and of "svd".
+    bound_ : Line2D or None
+        What is proven to be out of reach at this number of non-zeros; None if that was not asked for.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> rows = rspca.compare(rspca.GramOperator(rspca.datasets.load_pitprops()), 5, methods=["rspca", "maxcomp"])
+    >>> display = rspca.plotting.ComparisonDisplay.from_comparison(rows)
+    >>> [len(bars) for bars in display.bars_.values()]
+    [2, 2]
+    """
+
+    def __init__(self, *, comparison: Comparison) -> None:
+        if all(row.method == "pca" for row in comparison):
+            raise ValueError("The comparison has no sparse method to draw; give rspca.compare some.")
+        self.comparison = comparison
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a comparison; `kwargs` go to ``Axes.bar``."""
+        return cls(comparison=comparison).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax)
+        sparse = [row for row in self.comparison if row.method != "pca"]
+        methods = list(dict.fromkeys(row.method for row in sparse))
+        self.bars_ = {}
+        for offset, loadings, color in ((-0.2, "naive", COLORS[4]), (0.2, "svd", COLORS[0])):
+            share = {row.method: row.share for row in sparse if row.normalization == loadings}
+            bars = [(place + offset, share[name]) for place, name in enumerate(methods) if name in share]
+            style = {"width": 0.4, "color": color, "label": loadings}
+            self.bars_[loadings] = ax.bar(*zip(*bars, strict=True), **(style | kwargs))
+        bound = next((row.share / row.of_bound for row in sparse if row.of_bound), None)
+        self.bound_ = bound and ax.axhline(bound, color=COLORS[1], linestyle="--", label="proven bound")
+        ax.set_xticks(range(len(methods)), methods, rotation=30, ha="right")
+        counts = sorted({row.nonzeros for row in sparse})
+        ax.set(xlabel=f"{' or '.join(map(str, counts))} non-zeros", ylabel=SHARE)
+        ax.grid(axis="y", alpha=0.3)
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def check_axes(ax: Any) -> None:
+    """Raise unless there is something to draw on."""
+    if ax is not None and not hasattr(ax, "set_xticks"):
+        raise TypeError(f"ax is a {type(ax).__name__}; Axes of matplotlib are needed, or None.")
+
+
+def new_axes(ax: Any, height: float = 4.2) -> Any:
+    """Return the Axes given, or those of a new figure."""
+    check_axes(ax)
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Figures need matplotlib: pip install 'rspca[plot]'.") from error
+    return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
+
+
+def _legend(ax: Any, handles: list[Any], names: list[Any]) -> Any:
+    """Return a legend whose names stand as they are: matplotlib drops those that begin with _, and reads $ as math."""
+    columns = 1 + (len(names) - 1) // 12
+    legend = ax.legend(handles, [str(i) for i in range(len(names))], frameon=False, fontsize=8, ncols=columns)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(_literal(name))
+        text.set_parse_math(False)
+    return legend
+
+
+def _literal(name: Any) -> str:
+    """Return a name on one line, of bearable length, without invisible characters."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(str(name).split()))
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[: half - 1]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"

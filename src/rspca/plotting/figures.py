@@ -1,0 +1,123 @@
+"""Functions that draw one figure each and return its Axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rspca.analysis.compare import Comparison, compare
+from rspca.analysis.k_path import Path
+from rspca.base.checks import check_integer
+from rspca.plotting.displays import (
+    COLORS,
+    SHARE,
+    ComparisonDisplay,
+    LoadingsDisplay,
+    PathDisplay,
+    ScoresDisplay,
+    check_axes,
+    new_axes,
+)
+
+_STYLES = {"rspca": (COLORS[0], "o"), "maxcomp": (COLORS[1], "s")}
+
+
+def plot_loadings(model: Any, component: int = 0, n: int | None = 20, names: Any = None, ax: Any = None) -> Any:
+    """Draw the n largest loadings of one component as bars; return the Axes. See :class:`LoadingsDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> model = rspca.SparsePCA(k=4, scale=True, random_state=0).fit(load_wine(as_frame=True).data)
+    >>> rspca.plotting.plot_loadings(model).get_title()
+    'component 1'
+    """
+    return LoadingsDisplay.from_estimator(model, component=component, n=n, names=names, ax=ax).ax_
+
+
+def plot_scores(
+    scores: Any, X: Any = None, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None
+) -> Any:
+    """Draw scores, or those of X under a fitted model, in two dimensions; return the Axes. See :class:`ScoresDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = rspca.SparsePCA(2, k=4, scale=True, random_state=0).fit(X)
+    >>> axes = rspca.plotting.plot_scores(model, X, labels=y)
+    >>> axes = rspca.plotting.plot_scores(model.transform(X), labels=y)  # the same
+    """
+    if hasattr(scores, "components_") and X is None:
+        raise ValueError("A model has no scores of its own; give the data too: plot_scores(model, X).")
+    found = scores if X is None else scores.transform(X)
+    return ScoresDisplay.from_scores(found, labels=labels, components=components, ax=ax).ax_
+
+
+def plot_path(path: Path, ax: Any = None) -> Any:
+    """Draw share against k with the proven bound and the suggested k; return the Axes. See :class:`PathDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> rspca.plotting.plot_path(rspca.path(pitprops, [1, 3, 5, 8, 13])).get_xlabel()
+    'features k'
+    """
+    return PathDisplay.from_path(path, ax=ax).ax_
+
+
+def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
+    """Draw the shares of a comparison as bars; return the Axes. See :class:`ComparisonDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> axes = rspca.plotting.plot_comparison(rspca.compare(pitprops, 5, methods=["rspca", "maxcomp"]))
+    >>> axes.get_xlabel()
+    '5 non-zeros'
+    """
+    check_axes(ax)
+    if not isinstance(comparison, Comparison):
+        raise TypeError(f"comparison is a {type(comparison).__name__}; what rspca.compare returned is needed.")
+    return ComparisonDisplay.from_comparison(comparison, ax=ax).ax_
+
+
+def plot_shares(
+    X: Any, ks: Sequence[int], *, methods: Sequence[str] = ("rspca", "maxcomp"), title: str = "", ax: Any = None,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """Draw share against the number of non-zeros, one curve per method and normalization; return the Axes.
+
+    `options` are those of :func:`rspca.compare`, which is called for every k, without its proven bound.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> axes = rspca.plotting.plot_shares(rspca.GramOperator(rspca.datasets.load_pitprops()), [2, 5, 9])
+    >>> len(axes.get_lines())
+    4
+    """
+    check_axes(ax)
+    if not isinstance(ks, Iterable):
+        raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].")
+    ks = list(ks)
+    if not ks:
+        raise ValueError("ks is empty; give whole numbers, for example ks=[5, 10, 20, 50].")
+    ks = sorted(check_integer("ks", k, 1) for k in ks)
+    curves: dict[tuple[str, str], list[float]] = {}
+    for k in ks:
+        for row in compare(X, k, methods=methods, **({"certify_seconds": None} | options)):
+            curves.setdefault((row.method, row.normalization), []).append(row.share)
+    ax = new_axes(ax)
+    for (method, normalization), shares in sorted(curves.items(), reverse=True):
+        color, marker = _STYLES.get(method, (COLORS[2], "^"))
+        dashes = "-" if normalization == "svd" else ":"
+        ax.plot(ks, shares, dashes, color=color, marker=marker, ms=4, label=f"{method}, {normalization}")
+    ax.set(xlabel="non-zeros k", ylabel=SHARE, title=title)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,128 @@
+"""Stage 1 and polishing on a stand-in for X: where they start from, how often X is asked, and when that ends."""
+
+import numpy as np
+import pytest
+
+import rspca
+from rspca.algorithm import ascent, component
+from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.sketch import Sketch, Whole
+from rspca.linalg.vectors import l1_l2_maximizer, top_k
+from rspca.operators import as_operator
+
+
+def planted(m=150, n=2500, k=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    X[:, :k] += rng.standard_normal((m, 1))
+    return as_operator(X)
+
+
+def silent(*_):
+    """Tell nobody."""
+
+
+class Counted:
+    """A stand-in that counts how often X is asked."""
+
+    def __init__(self, data):
+        self.data, self.asked = data, 0
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+    def confirm(self, x):
+        self.asked += 1
+        return self.data.confirm(x)
+
+
+def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(monkeypatch):
+    op = as_operator(np.random.default_rng(0).standard_normal((10, 20)))
+    every = Choice(np.arange(20))
+    assert ascent.coordinate_starts(op, 3, every).tolist() == np.eye(20).tolist()
+    monkeypatch.setattr(ascent, "START_BUDGET", 1000)
+    starts = ascent.coordinate_starts(op, 3, every)
+    assert starts.shape == (20, 5)  # 1000 entries, 20 x 10 for each start
+    assert np.flatnonzero(starts.any(axis=1)).tolist() == top_k(op.sq_norms, 5).tolist()
+    assert ascent.coordinate_starts(op, 25, every).shape == (20, 2)
+    assert ascent.coordinate_starts(op, 3, Choice(np.array([3, 7]))).shape == (20, 2)
+
+
+def test_a_sketch_gives_the_largest_gradients_or_all_if_few_would_be_left_out():
+    sketch = Sketch(planted(60, 100))
+    gradient = np.random.default_rng(0).standard_normal(100)
+    assert sketch.features(gradient, 79).tolist() == top_k(np.abs(gradient), 79).tolist()
+    assert len(sketch.features(gradient, 80)) == 100
+    assert len(sketch.features(gradient, 500)) == 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
+    op = planted(seed=seed)
+    data = Counted(Sketch(op))
+    for k in (6, 12, 40):
+        data.asked = 0
+        end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, tell=silent)
+        assert end.converged
+        assert end.n_iter < 500
+        assert data.asked <= 12
+        step = l1_l2_maximizer(op.gram(end.x), k)
+        assert float(step @ op.gram(step)) <= end.variance * (1.0 + 1e-4)
+
+
+def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3000)) * (1.0 + np.arange(3000)) ** -0.5  # as of words: a few lead, the rest is small
+    op, steps = as_operator(X), []
+    values, vectors = np.linalg.svd(X)[1:]
+    assert 3.0 < np.abs(vectors[0]).sum() < 12.0
+    data = Counted(Sketch(op))
+    end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, tell=lambda *one: steps.append(one))
+    assert end.converged
+    assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
+    assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
+    assert data.asked <= 12
+    assert {stage for stage, _, _ in steps} == {"relax"}
+    assert end.n_iter == len(steps) <= data.asked + 1  # a step a round: nothing was climbed
+    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, tell=silent)
+    assert np.abs(bound.x).sum() == pytest.approx(3.0)
+
+
+def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
+    op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
+    data = Counted(Whole(op))
+    starts = data.directions()
+    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, tell=silent)
+    assert end.converged
+    assert data.asked == 1
+    assert end.n_iter < 1000
+    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, tell=silent)
+    assert not short.converged
+    assert short.n_iter == 2
+
+
+def test_a_sketch_is_polished_from_draws_only_where_these_may_lead_elsewhere(monkeypatch):
+    X, drawn = planted(400, 2600).X, []
+
+    def exact_supports(x, k, s, n_draws, rng):
+        drawn.append(n_draws)
+        return original(x, k, s, n_draws, rng)
+
+    original = component.exact_supports
+    monkeypatch.setattr(component, "exact_supports", exact_supports)
+    for k, polish in ((260, True), (261, True), (261, False)):
+        assert len(rspca.decompose(X, 1, k=k, polish=polish, random_state=0).components[0].support) == k
+    rspca.decompose(X[:, :300], 1, k=31, random_state=0)  # small: on the data themselves
+    assert drawn == [16, 0, 16, 16]
+
+
+def test_polishing_on_a_sketch_asks_as_long_as_that_gains():
+    op = planted()
+    data = Counted(Sketch(op))
+    V = np.zeros((2500, 1))
+    V[np.arange(6, 18), 0] = 1.0
+    V /= np.linalg.norm(V)
+    gradient = op.gram(V[:, 0])
+    end = ascent.improve_by_sketch(data, V, 12, gradient, Choice(np.arange(2500)), tol=1e-6, tell=silent)
+    assert end.support.tolist() == list(range(12))
+    assert 1 <= data.asked <= 6

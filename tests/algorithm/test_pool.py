@@ -1,0 +1,123 @@
+"""The pool of features whose Gram matrix is searched: its size, what gets into it, and its Gram matrix in blocks."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import rspca
+from rspca.algorithm import ascent, pool
+from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.operators.convert import as_operator, prepare
+
+
+def data(m=60, n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    X[:, 2000:2006] += 2.0 * rng.standard_normal((m, 1))
+    return X
+
+
+def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_there_are(monkeypatch):
+    assert pool.pool_size(10, 5500) == 5500
+    assert pool.pool_size(10, 5501) == pool.MOST_FEATURES
+    assert pool.pool_size(10**7, 300) == 300
+    assert pool.pool_size(10**7, 600) == pool.FEWEST_FEATURES
+    assert pool.FEWEST_FEATURES < pool.pool_size(4000, 5000) == 1000 < pool.MOST_FEATURES
+    op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
+    made = pool.make_pool(op, 3, choice, [])
+    assert made.complete
+    assert made.features.tolist() == choice.features.tolist()
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 20)
+    monkeypatch.setattr(pool, "MOST_FEATURES", 20)
+    monkeypatch.setattr(pool, "FEWEST_FEATURES", 10)
+    made = pool.make_pool(op, 3, choice, [np.array([2, 5, 38])])
+    assert not made.complete
+    assert {2, 5, 38} <= set(made.features)
+    assert made.gram.shape == (len(made.features),) * 2
+
+
+def test_features_that_are_linked_get_into_a_pool_and_enough_for_every_group(monkeypatch):
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
+    monkeypatch.setattr(pool, "MOST_FEATURES", 600)
+    X = data()
+    assert set(range(2000, 2006)) <= set(pool.make_pool(as_operator(X), 6, Choice(np.arange(3000)), []).features)
+    labels = np.arange(3000) // 300
+    X[:, :300] *= 10.0  # one group has all the variance
+    limited = Choice(np.arange(3000), Groups(labels, 1))
+    made = pool.make_pool(as_operator(X), 10, limited, [])
+    assert set(labels[made.features]) == set(range(10))
+
+
+def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(monkeypatch):
+    X = data()
+    X[:, 500:506] += 1.5 * np.random.default_rng(1).standard_normal((60, 1))
+    whole = rspca.decompose(X, 2, k=6, random_state=0)
+    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
+    monkeypatch.setattr(pool, "MOST_FEATURES", 600)
+    for kind in (X, scipy.sparse.csr_array(X), as_operator(X, max_memory="1MB")):
+        small = rspca.decompose(kind, 2, k=6, random_state=0)
+        assert [c.support.tolist() for c in small.components] == [c.support.tolist() for c in whole.components]
+
+
+@pytest.mark.parametrize("pools", [0, 4])
+def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_all(monkeypatch, pools):
+    monkeypatch.setattr(ascent, "MOST_POOLS", pools)
+    X = data()
+    some = np.r_[0:50, 2000:2004]
+    gram = pool.gram_of(as_operator(X), some)
+    monkeypatch.setattr(ascent, "make_pool", lambda *_: pool.Pool(some, gram, False, gram.__matmul__))
+    ends = [ascent.Polished(np.arange(6), np.full(6, 6**-0.5), 1.0, 1, None)]
+    best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)))
+    assert best.support.tolist() == [*range(2000, 2006)]
+    assert best.swap_optimal
+
+
+def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkeypatch):
+    monkeypatch.setattr(pool, "AROUND", 10)
+    X = data()
+    op, support = as_operator(X), np.array([4, 2000, 2001])
+    loadings = np.array([0.0, 0.6, 0.8])
+    made = pool.pool_around(op, Choice(np.arange(1, 3000)), [(support, loadings), (np.array([7]), np.ones(1))])
+    assert {4, 7, *range(2000, 2006)} <= set(made.features)
+    assert len(made.features) <= 24
+    assert not made.complete
+    np.testing.assert_allclose(made.multiply(np.eye(len(made.features))), made.gram, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gram_matrix_of_many_columns_is_made_in_blocks(monkeypatch, dtype):
+    X = data(50, 80).astype(dtype)
+    for scale in (False, True):
+        op = prepare(X, scale=scale)
+        some = np.arange(3, 70, 2)
+        exact = op.gram_block(some)
+        monkeypatch.setattr(pool, "COLUMNS_BYTES", 50 * 8 * 7)
+        for features in (some, np.arange(80)):
+            made = pool.gram_of(op, features)
+            assert np.array_equal(made, made.T)
+            tolerance = 1e-5 if dtype == np.float32 else 1e-12
+            np.testing.assert_allclose(made, op.gram_block(features), atol=tolerance * exact.max())
+
+
+def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leading_directions():
+    X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
+    op = as_operator(X)
+    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
+    ratios = energies / (pool.PROBES * np.sum((X.T @ X) ** 2, axis=1))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
+    assert ratios.min() > 0.3
+    assert ratios.max() < 2.5
+    assert np.all(rest <= energies * (1.0 + 1e-12))
+    factor = np.random.default_rng(1).standard_normal((60, 1)) @ np.ones((1, 40)) * 30.0
+    op = as_operator(X + factor)
+    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
+    assert np.all(rest < 0.01 * energies)
+
+
+def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
+    op = as_operator(data(20, 400))
+    assert pool.random_signs(op).shape == (400, 32)
+    monkeypatch.setattr(pool, "PROBE_ENTRIES", 400 * 9)
+    assert pool.random_signs(op).shape == (400, 9)
+    monkeypatch.setattr(pool, "PROBE_ENTRIES", 10)
+    assert pool.random_signs(op).shape == (400, 4)

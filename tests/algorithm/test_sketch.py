@@ -1,0 +1,190 @@
+"""The sketch that stands in for large X: a minorant of X'X, exact where it has learned, and as good as X itself."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rspca
+import rspca.algorithm.component
+from benchmarks.data import chowdary, hapmap3
+from rspca.algorithm.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
+from rspca.linalg.vectors import l1_l2_maximizer
+from rspca.operators import Centered, as_operator
+from rspca.operators.deflated import ScoreDeflated
+from rspca.operators.sparse import SparseOperator
+
+
+def planted(m=300, n=4000, k=12, strength=0.8, seed=0):
+    """White noise with k features that move together: more than a million entries."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    chosen = np.sort(rng.choice(n, k, replace=False))
+    X[:, chosen] += strength * rng.standard_normal((m, 1))
+    return X, chosen
+
+
+def kinds():
+    X, _ = planted()
+    thinned = np.where(np.abs(X) > 1.5, X, 0.0)
+    return {
+        "dense": X,
+        "float32": X.astype(np.float32),
+        "Fortran order": np.asfortranarray(X),
+        "sparse": sp.csr_array(thinned),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "Fortran order", "sparse"])
+def test_a_sketch_never_promises_more_variance_than_there_is_and_all_of_it_where_it_has_learned(kind):
+    op = Centered(as_operator(kinds()[kind]))
+    sketch = Sketch(op)
+    rng = np.random.default_rng(1)
+    close = 1e-4 if kind == "float32" else 1e-9
+    every = np.arange(op.shape[1])
+    for _ in range(MOST_ROWS + 5):  # past the point where it forgets
+        x = rng.standard_normal(op.shape[1]) * (rng.random(op.shape[1]) < 0.05)
+        true = float(np.sum(np.square(op.matmat(x), dtype=float)))
+        assert float(np.sum(sketch.operator(every).matmat(x) ** 2)) <= true * (1.0 + close)
+        seen = sketch.confirm(x)
+        assert seen.variance == pytest.approx(true, rel=close)
+        np.testing.assert_allclose(seen.gradient, op.gram(x), atol=close * np.abs(seen.gradient).max())
+        assert float(np.sum(sketch.operator(every).matmat(x) ** 2)) == pytest.approx(true, rel=close)
+
+
+def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column_shows_it():
+    X, _ = planted(strength=1.0)
+    X *= np.linspace(1.0, 1.02, X.shape[1])  # the columns that vary most are not the planted ones
+    op = Centered(as_operator(X))
+    v = Sketch(op).directions()[0]
+    image = op.gram(v)
+    assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
+    assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(unit, monkeypatch):
+    X, _ = planted(200, 1500, strength=1.0)
+    residuals = []
+
+    def confirm(sketch, v):
+        seen = original(sketch, v)
+        residuals.append(np.linalg.norm(seen.gradient - seen.variance * v) / seen.variance)
+        return seen
+
+    original = Sketch.confirm
+    monkeypatch.setattr(Sketch, "confirm", confirm)
+    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))))
+    assert len(residuals) >= 2
+    assert residuals[-1] <= LEADING_RESIDUAL
+    assert min(residuals[:-1]) > LEADING_RESIDUAL
+
+
+@pytest.mark.parametrize("k", [5, 12, 60, 700])
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
+def test_stage_one_on_a_sketch_ends_at_a_stationary_point_of_x_itself(kind, k):
+    X = kinds()[kind]
+    op = Centered(as_operator(X))
+    found = rspca.decompose(X, 1, k=k, polish=False, random_state=0).components[0]
+    # the inclusion probabilities are proportional to |x|, which gives the relaxed vector back up to signs
+    relaxed = rspca.relax(X, k)
+    assert found.relaxed_variance >= 0.98 * relaxed.variance
+    p = found.inclusion_probability
+    assert p.sum() <= k + 1e-6
+    assert relaxed.converged
+    step = l1_l2_maximizer(op.gram(relaxed.x), k)
+    assert float(step @ op.gram(step)) <= relaxed.variance * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("k", [4, 12, 100])
+def test_the_sketch_is_no_worse_than_its_plain_twin_on_planted_features(k, monkeypatch):
+    X, chosen = planted()
+    sketched = rspca.decompose(X, 1, k=k, random_state=0).components[0]
+    monkeypatch.setattr(rspca.algorithm.component, "LARGE", 10**12)
+    plain = rspca.decompose(X, 1, k=k, random_state=0).components[0]
+    # beyond the planted features there is only noise to choose from, with many optima of nearly the same height
+    assert sketched.variance >= plain.variance * (1.0 - (1e-6 if k <= len(chosen) else 1e-3))
+    if k == len(chosen):
+        np.testing.assert_array_equal(sketched.support, chosen)
+    assert sketched.passes < plain.passes
+
+
+@pytest.mark.parametrize(("load", "k"), [(chowdary, 222), (chowdary, 1111), (hapmap3, 143)])
+def test_the_sketch_is_no_worse_than_its_plain_twin_on_real_data(load, k, monkeypatch):
+    X = load()
+    sketched = rspca.decompose(X, 1, k=k, random_state=0)
+    monkeypatch.setattr(rspca.algorithm.component, "LARGE", 10**12)
+    plain = rspca.decompose(X, 1, k=k, random_state=0)
+    assert sketched.components[0].variance >= plain.components[0].variance * (1.0 - 1e-4)
+    assert sketched.passes <= 20.0
+
+
+def test_features_that_nearly_repeat_each_other_are_found_though_no_leading_direction_shows_them():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((250, 5000)) + 0.7 * rng.standard_normal((250, 1)) * (rng.random(5000) < 0.5)
+    twins = np.arange(100, 106)
+    X[:, twins] = 1.6 * rng.standard_normal((250, 1)) + 0.1 * rng.standard_normal((250, 6))
+    found = rspca.decompose(X, 1, k=6, random_state=0).components[0]
+    np.testing.assert_array_equal(found.support, twins)
+
+
+def test_a_few_features_that_go_together_are_found_where_noise_hides_them_and_all_vary_alike():
+    m, n = 1500, 2500
+    rng = np.random.default_rng(5)
+    X, hidden = rng.standard_normal((m, n)), np.sort(rng.choice(n, 6, replace=False))
+    X[:, hidden] += 1.2 * rng.standard_normal((m, 1))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    own = np.linalg.norm(X[:, hidden], 2) ** 2
+    assert own < 0.8 * np.linalg.norm(X, 2) ** 2  # the leading direction is one of noise
+    assert rspca.decompose(X, 1, k=6, random_state=0).components[0].support.tolist() == hidden.tolist()
+
+
+def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
+    op = as_operator(planted(60, 400)[0])
+    sketch, x = Sketch(op), np.random.default_rng(2).standard_normal(400)
+    before = op.passes
+    op.gram_and_scores(x)
+    once = op.passes - before
+    sketch.confirm(x)
+    assert op.passes - before == 2 * once
+    # where nearly all of it is known, the difference would be mostly rounding: then it is multiplied
+    sketch.confirm(x + 1e-7 * np.random.default_rng(3).standard_normal(400))
+    assert op.passes - before > 3 * once
+    rows = sketch.operator(np.arange(400)).columns(np.arange(400))
+    exact = op.rmatmat(sketch._left[:, : len(rows)]).T
+    np.testing.assert_allclose(rows, exact, atol=1e-10 * np.abs(exact).max())
+
+
+def test_several_vectors_are_multiplied_at_first_and_one_where_each_costs_a_product():
+    asked = []
+
+    class Watched(SparseOperator):
+        def rmatmat(self, U):
+            asked.append(U.shape[1:])
+            return super().rmatmat(U)
+
+    sparse = Watched(kinds()["sparse"])
+    widths = []
+    for op in (Centered(sparse), ScoreDeflated(Centered(sparse), np.eye(1, sparse.shape[0])[0])):
+        asked.clear()
+        Sketch(op)
+        widths.append(asked[:1])
+    assert widths == [[], [(8,)]]  # one by one with what confirms them
+    assert Centered(as_operator(kinds()["dense"])).first_block == 8
+
+
+def test_a_sketch_of_sparse_data_begins_with_the_leading_direction():
+    X = kinds()["sparse"]
+    op = Centered(as_operator(X))
+    leading = np.linalg.svd(X.toarray() - X.toarray().mean(axis=0), full_matrices=False)[2][0]
+    assert abs(Sketch(op).directions()[0] @ leading) > 0.99
+
+
+def test_a_sketch_has_no_more_rows_than_the_data_have_directions():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        X = (rng.standard_normal((300, 3)) @ rng.standard_normal((3, 4000))).astype(dtype)
+        sketch = Sketch(rspca.as_operator(X))
+        assert sketch._filled == 3
+        for _ in range(5):
+            sketch.confirm(rng.standard_normal(4000))
+        assert sketch._filled == 3

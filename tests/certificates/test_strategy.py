@@ -1,0 +1,276 @@
+"""What a certification tries, in which order, with how much time, and what it tells of it."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.enumeration import KINDS, case
+
+import rspca
+from rspca.certificates import certify as module
+from rspca.certificates import precision, progress, strategy
+from rspca.certificates.bounds import gram as B
+from rspca.certificates.progress import Progress
+from rspca.certificates.search import variance_of
+from rspca.operators.dense import DenseOperator
+
+
+def started(A, k, seconds=3600.0):
+    """Return a certification that begins with the features of the largest variance, and that proof will not end."""
+    support = np.sort(np.argsort(-np.diagonal(A), kind="stable")[:k])
+    return Progress(support, variance_of(A, support), tol=1e-12, deadline=time.perf_counter() + seconds)
+
+
+def no_time(share):
+    """Return a clock that has run out: each bound is evaluated once."""
+    return lambda: True
+
+
+def names(run):
+    return [bound.name for bound in run.bounds]
+
+
+# --- the clock --------------------------------------------------------------------------------------------------------
+
+
+def test_the_clock_gives_shares_of_what_is_left(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    run = Progress(np.arange(2), 1.0, tol=0.1, deadline=110.0)
+    assert run.seconds_left() == 10.0
+    half, tenth = run.until(0.5), run.until(0.1)
+    for moment, over in ((100.5, (False, False, False)), (101.5, (False, True, False)), (105.5, (True, True, False)),
+                         (110.0, (True, True, True))):  # fmt: skip
+        now[0] = moment
+        assert (half(), tenth(), run.out_of_time()) == over
+    now[0] = 200.0
+    assert run.seconds_left() == 0.0
+    assert run.until(0.5)()
+
+
+def test_a_certification_is_finished_when_the_gap_is_within_the_tolerance_or_time_is_up():
+    run = Progress(np.arange(2), 10.0, tol=0.1, deadline=np.inf)
+    run.proven("one", 11.1, 0.0)
+    assert not run.finished()
+    assert run.bound("two", lambda: 12.0) == 11.1
+    run.proven("three", 10.9, 0.0)
+    assert run.finished()
+    assert run.bound("four", lambda: 0.0) == 10.9
+    assert names(run) == ["one", "two", "three"]
+    assert Progress(np.arange(2), 10.0, tol=0.1, deadline=-np.inf).finished()
+
+
+# --- a Gram matrix in memory ------------------------------------------------------------------------------------------
+
+
+def test_in_memory_everything_is_tried_and_the_search_gets_both_splits(monkeypatch):
+    seen = {}
+
+    def search(A, k, support, parts, **options):
+        seen["parts"] = parts
+        return stages_search(A, k, support, parts, **options)
+
+    stages_search = strategy.search
+    monkeypatch.setattr(strategy, "search", search)
+    A = case(KINDS.index("noise"), 10).A
+    run = started(A, 4)
+    strategy.in_memory(run, A, 4)
+    tried = names(run)
+    assert [name for name in tried if name != "dual in the scores"] == [
+        "trace", "frobenius", "gershgorin", "largest eigenvalue", "spectral fill", "shifted rank 1", "shifted rank 2",
+        "shifted rank 3", "split", "soft threshold", "semidefinite dual", "exact search",
+    ]  # fmt: skip
+    values = dict(zip(tried, (bound.value for bound in run.bounds), strict=True))
+    for name, part in zip(("soft threshold", "semidefinite dual"), seen["parts"], strict=True):
+        assert np.array_equal(np.diagonal(part), np.diagonal(A))
+        bound = B.spectral_fill(B.spectrum(part), 4) + B.remainder(A - part, 4)
+        assert bound == pytest.approx(values[name], rel=1e-9)
+    assert values["soft threshold"] == B.best_soft_threshold(A, 4)[0]
+    assert run.survivors == 10
+    assert run.nodes >= 1
+
+
+def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.standard_normal((20, 8)) + np.outer(rng.standard_normal(20), [3, 3, 3, 0, 0, 0, 0, 0])
+    op, run = DenseOperator(X), started(X.T @ X, 3)
+    u = np.linalg.svd(X[:, :3])[0][:, 0]
+    squares = np.sort((X.T @ u) ** 2)
+    width = (squares[-3] - squares[-4]) / strategy.PENALTIES
+    middles = squares[-4] + width * (np.arange(strategy.PENALTIES) + 0.5)
+    tried = []
+
+    def dual(op, u, k, rho):
+        tried.append(rho)
+        return 1e9 / len(tried)
+
+    monkeypatch.setattr(strategy, "scores_dual", dual)
+    strategy.scores_bounds(run, op, 3)
+    assert tried == pytest.approx(middles[[2, 1, 3, 0, 4]])
+    tried.clear()
+    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho) or 1.31 * run.upper)
+    run.proven("known", 1.5 * run.lower, 0.0)
+    strategy.scores_bounds(run, op, 3)
+    assert tried == pytest.approx(middles[[2]])
+
+
+# --- products only ----------------------------------------------------------------------------------------------------
+
+
+def test_few_features_are_bounded_by_rows_first_and_many_by_the_spectrum(monkeypatch):
+    monkeypatch.setattr(strategy, "ROWS_FIRST", 20)
+    X = np.random.default_rng(0).standard_normal((25, 60))
+    for k, first, other in ((3, "frobenius", "largest eigenvalue"), (4, "largest eigenvalue", "frobenius")):
+        run = started(X.T @ X, k)
+        run.until = no_time
+        strategy.by_products(run, strategy.Known(DenseOperator(X)), k)
+        assert names(run)[0] == first
+        assert other in names(run)
+        assert all(bound.seconds >= 0.0 for bound in run.bounds)
+        assert next(bound for bound in run.bounds if bound.name == "gershgorin").seconds == 0.0  # as a part of the rows
+
+
+def test_the_last_rank_gets_half_of_the_time_and_the_others_a_tenth():
+    X = np.random.default_rng(0).standard_normal((25, 60))
+    run, shares = started(X.T @ X, 20), []
+    run.until = lambda share: shares.append(share) or (lambda: True)
+    strategy.spectral_bounds(run, strategy.Known(DenseOperator(X)), 20)
+    ranks = [name for name in names(run) if name.startswith("shifted rank")]
+    assert len(ranks) == len(shares) >= 3
+    assert shares == [0.1] * (len(ranks) - 1) + [0.5]
+
+
+@pytest.mark.parametrize("shape", [(20, 50), (50, 20)])
+def test_duals_in_the_scores_are_for_data_with_no_more_samples_than_features(shape):
+    X = np.random.default_rng(0).standard_normal(shape)
+    run = started(X.T @ X, 5)
+    run.until = no_time
+    strategy.spectral_bounds(run, strategy.Known(DenseOperator(X)), 5)
+    assert ("variance dual" in names(run)) == (shape[0] <= shape[1])
+
+
+def test_rows_are_read_where_there_is_time_for_them_and_k_is_no_more_than_a_quarter(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((25, 60))
+    for share, k, tried in ((1.0, 15, True), (0.99, 15, False), (1.0, 16, False), (1.0, 1, True)):
+        run = started(X.T @ X, k)
+        run.seconds_left = lambda: 0.5
+        monkeypatch.setattr(strategy, "FLOPS", share * 2.0 * 25 * 60 * 60 / 0.5)
+        strategy.row_bounds(run, strategy.Known(DenseOperator(X)), k)
+        assert names(run) == (["frobenius", "gershgorin"] if tried else [])
+
+
+def test_ranks_are_worth_trying_where_the_spectrum_falls_after_them():
+    def ranks(*values):
+        return strategy.worthwhile_ranks(B.Spectrum(np.array(values), np.eye(len(values))), strategy.RANKS)
+
+    assert ranks(100.0, 99.0, 98.0, 97.0, 50.0, 49.0, 48.0) == [1, 2, 3, 4]
+    assert ranks(100.0, 99.0, 98.0, 97.0, 96.0, 95.0, 50.0) == [1, 2, 3, 6]
+    assert ranks(1.0, 0.9, 0.8, 0.7, 0.6, 0.5) == [1, 2, 3, 4, 5]
+    assert ranks(0.1, 0.099, 0.098, 0.0975, 0.097, 0.096, 0.095) == [1, 2, 3]
+
+
+def test_the_spectrum_is_had_where_time_and_memory_allow_and_once(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((50, 80))
+    asked = []
+    monkeypatch.setattr(strategy, "has_room", lambda size: asked.append(size) or True)
+    known = strategy.Known(DenseOperator(X))
+    seconds = 50 * 50 * 80 / strategy.FLOPS
+    assert known.affordable(1.001 * seconds)
+    assert asked == [strategy.COPIES * 8 * 50**2]
+    assert not known.affordable(0.999 * seconds)
+    monkeypatch.setattr(strategy, "has_room", lambda size: False)
+    assert not known.affordable(2.0 * seconds)
+    assert known.spectrum() is known.spectrum()
+    assert known.affordable(0.0)
+
+
+# --- feature by feature -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**30])
+def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatch):
+    X = unit * np.random.default_rng(0).standard_normal((12, 9))
+    op, A, levels = DenseOperator(X), X.T @ X, []
+
+    def noted(function):
+        def call(*arguments):
+            levels.append(arguments[-2])
+            return function(*arguments)
+
+        return call
+
+    for name in ("by_variance", "by_blocks"):
+        monkeypatch.setattr(strategy, name, noted(getattr(strategy, name)))
+    run = started(A, 2)
+    first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
+    strategy.step_by_step(op, 2, run.support, run.lower, first, run)
+    hidden = 2.0 * precision.sum_error(op) * np.sort(precision.reach(op) ** 2)[-2:].sum()
+    assert levels[0] == levels[1] == run.lower * (1.0 - 1e-10) - hidden
+    assert hidden > 0.0
+
+
+def test_a_step_improves_the_support_that_large_data_began_with(monkeypatch):
+    monkeypatch.setattr(strategy, "SMALL", 4)
+    X = np.random.default_rng(1).standard_normal((30, 9)) * [1, 1, 1, 1, 1, 1, 1, 9, 10]
+    X -= X.mean(axis=0)
+    second = max(range(7), key=lambda i: np.linalg.norm(X[:, [i, 8]], 2))  # the best but 7, which is far better
+    found = {1: np.array([8]), 2: np.array([second, 8])}
+    monkeypatch.setattr(module, "rspca_component", lambda given, k, *_, **__: SimpleNamespace(support=found[k]))
+    certificate = rspca.certify(X, 2)
+    assert certificate.support.tolist() == [7, 8]
+    assert certificate.status == "optimal"
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_before_all_has_examined_nothing(monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_prove", interrupt)
+    found = rspca.certify(np.random.default_rng(0).standard_normal((9, 5)), 2)
+    assert (found.survivors, found.nodes) == (0, 0)
+    assert [bound.seconds for bound in found.bounds] == [0.0]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Note the deadlines that components are certified by, and change what is proven."""
+    seen = SimpleNamespace(deadlines=[], change=lambda found: found)
+    original = module.certify_operator
+
+    def certify_operator(*arguments, deadline, **options):
+        seen.deadlines.append(deadline - time.perf_counter())
+        return seen.change(original(*arguments, deadline=deadline, **options))
+
+    monkeypatch.setattr(module, "certify_operator", certify_operator)
+    return seen
+
+
+def test_components_share_the_time_for_certificates(told):
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    rspca.SparsePCA(3, k=3, certify=True, certify_seconds=60.0, random_state=0).fit(X)
+    assert told.deadlines == pytest.approx([20.0] * 3, abs=5.0)
+
+
+def test_a_component_is_replaced_only_by_one_of_more_variance(told):
+    from dataclasses import replace
+
+    X = np.random.default_rng(0).standard_normal((30, 8)) * np.arange(1.0, 9.0)
+    own = rspca.decompose(X, 1, k=2, random_state=0).components[0]
+    other = {"support": np.array([0, 1]), "loadings": np.array([0.6, 0.8])}
+    for factor, support in ((1.0, own.support.tolist()), (1.0 + 1e-6, [0, 1])):
+        told.change = lambda found, factor=factor: replace(found, lower=factor * own.variance, upper=1e9, **other)
+        found = rspca.decompose(X, 1, k=2, certify=True, random_state=0).components[0]
+        assert found.support.tolist() == support
+
+
+def test_the_loadings_of_a_large_support_take_no_more_products_than_they_need():
+    X = np.random.default_rng(0).standard_normal((100, 300))
+    X[:, :30] += 3.0 * X[:, :1]
+    op = DenseOperator(X)
+    v = strategy._loadings(op, np.arange(300))
+    assert abs(v @ np.linalg.svd(X)[2][0]) == pytest.approx(1.0)
+    assert op.passes < 100

@@ -1,0 +1,199 @@
+"""A real cluster of two processes: the same answers, only vectors on the way, and a worker killed in the middle."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from support.operators import assert_agrees
+
+import rspca
+
+distributed = pytest.importorskip("distributed", reason="a cluster needs Dask: pip install 'rspca[cluster]'")
+array = pytest.importorskip("dask.array")
+
+from rspca.operators.dask import BROUGHT_HOME, ClusterOperator, connected  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def data(m, n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((m, n))
+    X[:, :70] += 2.0 * rng.standard_normal((m, 1))
+    X[:, 90:160] += 1.5 * rng.standard_normal((m, 1))
+    return X  # of more than a million entries it is climbed on a sketch, as all that needs a cluster is
+
+
+@pytest.mark.parametrize("shape", [(11, 8), (8, 11)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_blocks_on_workers_are_the_matrix_they_stand_for(client, shape, dtype):
+    X = (np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype)
+    op = rspca.as_operator(array.from_array(X, chunks=(3, 3)))
+    assert isinstance(op, ClusterOperator)
+    assert op.axis == int(shape[1] > shape[0])
+    assert len(op.blocks) > 1
+    assert_agrees(op, X.astype(float))
+    assert_agrees(rspca.operators.Centered(op), X - X.mean(axis=0, dtype=float))
+
+
+def test_sparse_blocks_stay_sparse(client):
+    X = np.random.default_rng(0).integers(0, 2, (12, 7)).astype(float)
+    chunks = array.from_array(X, chunks=(4, 7)).map_blocks(sp.csr_matrix)
+    assert_agrees(rspca.as_operator(chunks), X)
+
+
+@pytest.mark.parametrize("shape", [(200, 6000), (6000, 200)])
+def test_a_cluster_gives_the_answer_of_one_machine_and_columns_stay_there_if_many(client, shape, monkeypatch):
+    X = data(*shape)
+    here = rspca.SparsePCA(2, k=70, random_state=0).fit(X)
+    for limit in (BROUGHT_HOME, 1000):
+        monkeypatch.setattr("rspca.operators.dask.BROUGHT_HOME", limit)
+        there = rspca.SparsePCA(2, k=70, random_state=0).fit(array.from_array(X, chunks=(1000, 1000)))
+        for one, two in zip(here.supports_, there.supports_, strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_allclose(there.components_, here.components_, atol=1e-9)
+        np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-9)
+
+
+def test_workers_open_their_own_range_of_a_plink_file(client, tmp_path):
+    pytest.importorskip("numba", reason="packed genotypes need numba")
+    X = rspca.datasets.make_genotypes(201, 6000)[0].astype(float)
+    X[np.random.default_rng(0).random(X.shape) < 0.02] = np.nan
+    for name, part in (("a", slice(0, 1700)), ("b", slice(1700, 6000))):
+        named = {"snp": np.array([f"s{j}" for j in range(6000)[part]])}
+        rspca.formats.write_plink(tmp_path / f"{name}.bed", X[:, part], variants=named)
+    files, options = [tmp_path / "a.bed", tmp_path / "b.bed"], {"min_frequency": 0.1, "dtype": np.float64}
+    there, here = rspca.read(files, client=client, **options), rspca.read(files, **options)
+    assert isinstance(there.operator, ClusterOperator)
+    np.testing.assert_array_equal(there.feature_names, here.feature_names)
+    np.testing.assert_array_equal(there.features["frequency"], here.features["frequency"])
+    one = rspca.decompose(there, 2, k=90, scale="patterson", random_state=0)
+    two = rspca.decompose(here, 2, k=90, scale="patterson", random_state=0)
+    for a, b in zip(one.components, two.components, strict=True):
+        np.testing.assert_array_equal(a.support, b.support)
+        np.testing.assert_allclose(a.loadings, b.loadings, atol=1e-9)
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(client):
+    X = array.from_array(data(200, 6000), chunks=(200, 1000))
+    expected = rspca.decompose(X, 2, k=70, random_state=0)
+    killed = []
+
+    def kill(step):
+        if step.component == 1 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
+    assert killed
+    np.testing.assert_array_equal(found.loadings, expected.loadings)
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler and a worker as processes of their own: the scheduler's process, and its address."""
+    file = tmp_path / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "distributed.cli.dask_{}", "--scheduler-file", str(file), "--no-dashboard"]
+    words = [[word.format(kind) for word in dask] for kind in ("scheduler", "worker")]
+    scheduler = subprocess.Popen([*words[0], "--host", "127.0.0.1", "--port", "0"], **quiet)
+    worker = subprocess.Popen([*words[1], "--nthreads", "1", "--no-nanny"], **quiet)
+    try:
+        until = time.monotonic() + 60.0
+        while not file.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        yield scheduler, json.loads(file.read_text())["address"]
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+def test_a_scheduler_killed_in_the_middle_is_one_clear_error_in_bounded_time(scheduler):
+    process, address = scheduler
+    killed = []
+
+    def kill(step):
+        if step.component == 1 and not killed:
+            killed.append(time.monotonic())
+            process.kill()
+
+    with distributed.Client(address, timeout="5s") as client:
+        client.wait_for_workers(1, timeout=60)
+        X = array.from_array(data(200, 6000), chunks=(200, 1000))
+        said = r"The Dask scheduler.* was lost in the middle of the work"
+        with pytest.raises(ConnectionError, match=said):
+            rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
+    assert time.monotonic() - killed[0] < 60.0
+
+
+@pytest.mark.parametrize("name", ["CancelledError", "ClosedClientError", "CommClosedError", "KilledWorker"])
+def test_what_dask_says_of_losses_is_said_in_one_line(name):
+    from concurrent.futures import CancelledError
+
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    errors = {
+        "CancelledError": CancelledError("x"), "ClosedClientError": ClosedClientError("x"),
+        "CommClosedError": CommClosedError("x"), "KilledWorker": KilledWorker("task", None, 3),
+    }  # fmt: skip
+
+    class Lost:
+        def submit(self, *_, **__):
+            raise errors[name]
+
+    op = ClusterOperator(Lost(), [None], np.array([3]), 1, (2, 3), np.dtype(float))
+    said = "workers died over the same block" if name == "KilledWorker" else "was lost in the middle of the work"
+    with pytest.raises(ConnectionError, match=said) as told:
+        op.rmatmat(np.ones(2))
+    assert "\n" not in str(told.value)
+
+
+def test_a_scheduler_that_is_not_there_is_reported_at_once(monkeypatch):
+    monkeypatch.setattr("rspca.operators.dask.CONNECT_SECONDS", 0.5)
+    with pytest.raises(ConnectionError, match=r"No scheduler answers at 'tcp://127\.0\.0\.1:1'"):
+        connected("tcp://127.0.0.1:1")
+
+
+def test_a_client_that_was_closed_is_reported():
+    class Closed:
+        status = "closed"
+
+    with pytest.raises(ConnectionError, match="is closed"):
+        connected(Closed())
+
+
+def test_a_dask_array_that_is_no_matrix_of_numbers_is_refused():
+    with pytest.raises(ValueError, match="known shape"):
+        rspca.as_operator(array.from_array(np.ones(5)))
+    with pytest.raises(TypeError, match="real numbers"):
+        rspca.as_operator(array.from_array(np.ones((2, 2), dtype=complex)))
+
+
+def test_scores_of_another_study_are_those_of_one_machine(client, tmp_path):
+    pytest.importorskip("numba", reason="packed genotypes need numba")
+    rng = np.random.default_rng(0)
+    for name, frequency, missing in (("a", 0.4, 0.0), ("b", 0.1, 0.3)):
+        X = rng.binomial(2, frequency, (50, 400)).astype(float)
+        X[rng.random(X.shape) < missing] = np.nan
+        rspca.formats.write_plink(tmp_path / f"{name}.bed", X)
+    model = rspca.SparsePCA(2, k=5, scale="patterson", random_state=0).fit(rspca.read(tmp_path / "a.bed"))
+    here, there = rspca.read(tmp_path / "b.bed"), rspca.read(tmp_path / "b.bed", client=client)
+    np.testing.assert_allclose(model.transform(there), model.transform(here), atol=1e-12)
+    assert model.score(there) == pytest.approx(model.score(here), rel=1e-12)

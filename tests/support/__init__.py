@@ -1,0 +1,1 @@
+"""What tests share: data, enumeration of supports, the command line, files to damage."""

@@ -1,0 +1,18 @@
+"""Packages that are optional for users: what needs one that is not installed is skipped, and says so."""
+
+import pytest
+
+NEEDED = {
+    "matplotlib": ("matplotlib", "plotting", "rspca.plotting.displays"),
+    "anndata": ("anndata", "rspca.singlecell", ".h5ad"),
+    "pyarrow": ("parquet",),
+    "numba": (".bed", "rspca.operators.kernels", "write_plink"),
+}
+"""The package, and words that tell of a need for it."""
+
+
+def skip_without_extras(*texts: str) -> None:
+    """Skip the test where a package is missing that one of these texts (names, files, code) needs."""
+    for package, words in NEEDED.items():
+        if any(word in text for text in texts for word in words):
+            pytest.importorskip(package, reason=f"{package} is not installed")
