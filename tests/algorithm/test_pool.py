@@ -7,7 +7,7 @@ import scipy.sparse
 import rspca
 from rspca.algorithm import ascent, pool
 from rspca.algorithm.feature_limits import Choice, Groups
-from rspca.operators.convert import as_operator, prepare
+from rspca.operators.convert import as_operator
 
 
 def data(m=60, n=3000, seed=0):
@@ -64,7 +64,7 @@ def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_a
     monkeypatch.setattr(ascent, "MOST_POOLS", pools)
     X = data()
     some = np.r_[0:50, 2000:2004]
-    gram = pool.gram_of(as_operator(X), some)
+    gram = as_operator(X).gram_matrix(some)
     monkeypatch.setattr(ascent, "make_pool", lambda *_: pool.Pool(some, gram, False, gram.__matmul__))
     ends = [ascent.Polished(np.arange(6), np.full(6, 6**-0.5), 1.0, 1, None)]
     best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)))
@@ -82,21 +82,6 @@ def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkey
     assert len(made.features) <= 24
     assert not made.complete
     np.testing.assert_allclose(made.multiply(np.eye(len(made.features))), made.gram, atol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_gram_matrix_of_many_columns_is_made_in_blocks(monkeypatch, dtype):
-    X = data(50, 80).astype(dtype)
-    for scale in (False, True):
-        op = prepare(X, scale=scale)
-        some = np.arange(3, 70, 2)
-        exact = op.gram_block(some)
-        monkeypatch.setattr(pool, "COLUMNS_BYTES", 50 * 8 * 7)
-        for features in (some, np.arange(80)):
-            made = pool.gram_of(op, features)
-            assert np.array_equal(made, made.T)
-            tolerance = 1e-5 if dtype == np.float32 else 1e-12
-            np.testing.assert_allclose(made, op.gram_block(features), atol=tolerance * exact.max())
 
 
 def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leading_directions():

@@ -278,3 +278,11 @@ def test_a_single_place_that_is_left_goes_to_any_of_the_others(x, k):
     certain = [0] if k == 2 else []
     expected = [[*certain, i] for i in range(len(certain), 4)]
     assert sorted(support.tolist() for support in supports) == expected
+
+
+def test_fewer_draws_are_the_first_of_more_draws():
+    x = np.random.default_rng(0).standard_normal(30)
+    few = exact_supports(x, 6, 6.0, 4, np.random.default_rng(3))
+    more = exact_supports(x, 6, 6.0, 9, np.random.default_rng(3))
+    assert [support.tolist() for support in few] == [support.tolist() for support in more[: len(few)]]
+    assert len(more) > len(few)

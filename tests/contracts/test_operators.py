@@ -26,6 +26,7 @@ from support.operators import (
 )
 
 import rspca
+from rspca.algorithm.pool import pool_size
 from rspca.operators import Centered, GramOperator, Scaled
 
 # What may be put round an operator: (operator, matrix) -> (operator, matrix).
@@ -58,6 +59,20 @@ def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(n
     np.testing.assert_allclose(op.gram_and_scores(V[:, 0], 0.7)[0], X.T @ (X @ V[:, 0] - 0.7), **close)
     means = np.linspace(-1.0, 1.0, X.shape[1])
     np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - means) ** 2, axis=0), **close)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_the_gram_matrix_of_many_features_is_that_of_the_data_however_it_is_made(name, tmp_path, monkeypatch):
+    op, X = OPERATORS[name](tmp_path)
+    Z = np.asarray(X, dtype=float)
+    tolerance = {"rtol": 1e-4, "atol": 1e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+    monkeypatch.setattr("rspca.operators.base.GRAM_COLUMNS_BYTES", 8 * op.shape[0] * 2)  # two columns at a time
+    for share in (0.0, 1.0):
+        monkeypatch.setattr("rspca.operators.sparse.SPARSE_PRODUCT_SHARE", share)
+        for support in (np.arange(op.shape[1]), np.arange(1, op.shape[1], 2)):
+            made = op.gram_matrix(support)
+            assert made.dtype == np.float64
+            np.testing.assert_allclose(made, Z[:, support].T @ Z[:, support], **tolerance)
 
 
 # --- passes ---------------------------------------------------------------------------------------------------------
@@ -356,7 +371,7 @@ def test_integer_data_never_exist_as_a_whole_in_floating_point(dtype, order):
     X = np.asarray(planted(m, n) > 1 if dtype is np.bool_ else planted(m, n), dtype=dtype, order=order)
     found = []
     peak = peak_of(lambda: found.append(rspca.decompose(X, 2, k=6, scale=True, random_state=0)))
-    assert peak < 0.5 * m * n * 8
+    assert peak < 0.5 * m * n * 8 + 2 * 8 * pool_size(m, n) ** 2  # a sum of Gram matrices, and its next term
     chosen = sorted(c.support.tolist() for c in found[0].components)
     assert chosen == [list(range(10, 16)), list(range(20, 26))]
 
@@ -368,7 +383,7 @@ def test_mapped_data_are_never_read_into_memory_as_a_whole(dtype, tmp_path):
     X = np.memmap(tmp_path / "X.bin", dtype=dtype, mode="r", shape=(m, n))
     found = []
     peak = peak_of(lambda: found.append(rspca.decompose(X, 2, k=6, scale=True, random_state=0)))
-    assert peak < 0.5 * m * n * 8
+    assert peak < 0.5 * m * n * 8 + 2 * 8 * pool_size(m, n) ** 2  # a sum of Gram matrices, and its next term
     np.testing.assert_array_equal(found[0].components[0].support, np.arange(10, 16))
 
 

@@ -21,8 +21,6 @@ numbers, m n^2: 0.4 s in one thread. Of 72 cases, 18 chromosomes of HGDP Europea
 50, five would be 0.4 to 10 % worse with a pool of 2048."""
 MOST_FEATURES, FEWEST_FEATURES, GRAM_BUDGET = 2048, 512, 4 * 10**9
 """Otherwise at most these (32 MB), and as few as these where there are many samples: m p^2 is limited to 0.1 s."""
-COLUMNS_BYTES = 2**26
-"""Size of the columns that are multiplied at a time where they are many."""
 PROBES = 32
 """Random vectors from which it is estimated how much a feature correlates with others."""
 PROBE_ENTRIES = 2**25
@@ -72,7 +70,7 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
 
 
 def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
-    gram = gram_of(op, features)
+    gram = op.gram_matrix(features)
     if 2 * op.shape[0] >= len(features):
         return Pool(features, gram, complete, gram.__matmul__)
     part = op if len(features) == op.shape[1] else op.restrict(features)
@@ -193,17 +191,6 @@ def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]
     np.square(along, out=along)
     supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)
-
-
-def gram_of(op: OperatorMixin, features: Array) -> Array:
-    """Return the Gram matrix of some features in float64, exact to its rounding; of many columns only to that of X."""
-    if 8 * op.shape[0] * len(features) <= COLUMNS_BYTES:
-        return exact_gram(op, features)
-    part = op if len(features) == op.shape[1] else op.restrict(features)
-    gram = np.empty((len(features), len(features)))
-    for block in chunks(len(features), 8 * op.shape[0], COLUMNS_BYTES):
-        gram[block] = part.gram_rows(np.arange(block.start, block.stop))
-    return (gram + gram.T) / 2.0
 
 
 def exact_gram(op: OperatorMixin, features: Array) -> Array:

@@ -78,12 +78,13 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     pool = by_size[~chosen[0, by_size]]
     wanted = k - (len(used) - len(pool))
     if len(pool) > wanted > 0:
-        # an order for each draw: in a common one few supports can come up
-        orders = pool[np.stack([rng.permutation(len(pool)) for _ in range(n_draws)])]
+        # an order for each draw: in a common one few supports can come up. Fewer draws are the first of more draws
+        draws = [(rng.permutation(len(pool)), rng.random()) for _ in range(n_draws)]
+        orders, offsets = pool[np.stack([order for order, _ in draws])], np.array([[offset] for _, offset in draws])
         ends = np.zeros((n_draws, len(pool) + 1))
         np.cumsum(p[orders], axis=1, out=ends[:, 1:])
         # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
-        marks = np.floor(ends * (wanted / ends[:, -1:]) - rng.random((n_draws, 1)))
+        marks = np.floor(ends * (wanted / ends[:, -1:]) - offsets)
         np.put_along_axis(chosen, orders, marks[:, 1:] > marks[:, :-1], axis=1)
         for draw in chosen:
             support = used[draw]

@@ -10,6 +10,8 @@ import numpy as np
 
 from rspca.base.types import Array
 
+GRAM_COLUMNS_BYTES = 1 << 23
+"""Size of the columns, in float64, of which a Gram matrix is made piece by piece."""
 BLOCK_BYTES = 1 << 23
 """Size of the pieces that are copied when data must be converted."""
 
@@ -142,6 +144,21 @@ class OperatorMixin:
         """X_S'X_S in float64."""
         block = _as_float64(self.columns(support))
         return block.T @ block
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64 of many features, without their columns all at once: for a search, not for a proof.
+
+        Wrappers take means and deflations off the result, so errors are relative to the data before that.
+        """
+        out = np.empty((len(support), len(support)))
+        parts = list(chunks(len(support), self.shape[0] * 8, GRAM_COLUMNS_BYTES))
+        for number, rows in enumerate(parts):
+            left = _as_float64(self.columns(support[rows]))
+            for columns in parts[: number + 1]:
+                right = left if columns is rows else _as_float64(self.columns(support[columns]))
+                out[rows, columns] = left.T @ right
+                out[columns, rows] = out[rows, columns].T
+        return out
 
     def gram_rows(self, support: Array) -> Array:
         """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""

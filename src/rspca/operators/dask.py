@@ -158,6 +158,14 @@ class ClusterOperator(OperatorMixin):
         answers = self._ask("gram_block", [(np.asarray(support),)] * len(self.blocks))
         return self._sum(answers, (len(support), len(support)))
 
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64, added up over blocks of rows by the workers."""
+        if self.axis == 1:
+            return super().gram_matrix(support)
+        self._meter.add(self._share * len(support) / self.shape[1])
+        answers = self._ask("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
+        return self._sum(answers, (len(support), len(support)))
+
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
         return self._moments[0].copy()

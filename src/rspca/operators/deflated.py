@@ -8,8 +8,10 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
-from rspca.operators.rank_one import LowRank, cancels, less_outer
+from rspca.operators.rank_one import LowRank, cancels, less_outer, subtract_outer
 
+MOST_CANCELED_GRAM = 1e-6
+"""Share of the trace of a Gram matrix that must be left for a search to use the difference."""
 ROUNDING_LEFT = 4.0
 """Multiple of the rounding error of a deflated column up to which its length is nothing but rounding."""
 DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
@@ -61,6 +63,14 @@ class Deflated(Wrapper):
     def _gram_v(self) -> Array:
         """X'Xv: what turns column norms into deflated column norms, and Gram rows into deflated ones."""
         return self.inner.gram(self.v)
+
+    def gram_matrix(self, support: Array) -> Array:
+        """((I - v v')A(I - v v'))_SS, unless most of it would cancel."""
+        gram, v, along = self.inner.gram_matrix(support), self.v[support], self._gram_v[support]
+        along, before = along - 0.5 * float(self.v @ self._gram_v) * v, float(np.trace(gram))
+        subtract_outer(gram, v, along)
+        subtract_outer(gram, along, v)
+        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of (I - v v')A(I - v v')."""
@@ -136,6 +146,13 @@ class ScoreDeflated(Wrapper):
     def columns(self, support: Array, /) -> Array:
         """X_S - u (X'u)_S'."""
         return less_outer(self.inner.columns(support), self.u, self.loadings[support])
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S less the part along u, unless most of it would cancel."""
+        gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
+        before = float(np.trace(gram))
+        subtract_outer(gram, loadings, loadings)
+        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along u."""

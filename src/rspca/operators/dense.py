@@ -158,6 +158,21 @@ class DenseOperator(InMemory):
         block = np.asarray(self.X[:, support], dtype=self._dtype)
         return block if self._shift is None else block - self._shift[support]
 
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64, block of rows by block of rows; few columns are copied first."""
+        self._meter.add(self._part(support))
+        out, whole = np.zeros((len(support), len(support))), np.array_equal(support, np.arange(self.shape[1]))
+        for part in chunks(self.shape[0], self.shape[1] * 8):
+            rows = self._rows(part) if whole else self._rows_of(part, support)
+            rows = np.asarray(rows, dtype=np.float64)
+            out += rows.T @ rows
+        return out
+
+    def _rows_of(self, part: slice, support: Array) -> Array:
+        """Return some columns of a block of rows."""
+        rows = np.asarray(_take(self.X[part], support), dtype=self._dtype)
+        return rows if self._shift is None else rows - self._shift[support]
+
     def all_columns(self) -> Array:
         """X, where it is."""
         if self._shift is not None:

@@ -106,6 +106,10 @@ class GramOperator(OperatorMixin):
         self.meter.add(len(support) / self.shape[1])
         return self.matrix[np.ix_(support, support)]
 
+    def gram_matrix(self, support: Array) -> Array:
+        """A[S, S]."""
+        return self.gram_block(support)
+
     def gram_rows(self, support: Array) -> Array:
         """A[S, :]."""
         self.meter.add(len(support) / self.shape[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.base import OperatorMixin, Wrapper, chunks
 
 MOST_CANCELED = 1e3
 """How much larger the terms of X X' may be than X X' itself: beyond it means and deflations are taken off the columns
@@ -61,3 +61,9 @@ def cancels(op: Wrapper, weights: Array | None) -> bool:
     terms = op.reach() ** 2
     each = np.ones(len(terms)) if weights is None else weights
     return float(each @ terms) > MOST_CANCELED * float(each @ op.sq_norms)
+
+
+def subtract_outer(product: Array, a: Array, b: Array) -> None:
+    """Subtract a b' from a matrix in place, some rows at a time."""
+    for part in chunks(len(a), 8 * len(b)):
+        product[part] -= np.multiply.outer(a[part], b)

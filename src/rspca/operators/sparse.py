@@ -11,8 +11,11 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
-from rspca.operators.base import Meter
+from rspca.operators.base import BLOCK_BYTES, Meter, chunks
 from rspca.operators.in_memory import InMemory
+
+SPARSE_PRODUCT_SHARE = 0.01
+"""Products of stored entries, as a share of those of a dense product, up to which the sparse product is quicker."""
 
 
 def each_entry_once(X: Any) -> Any:
@@ -90,6 +93,23 @@ class SparseOperator(InMemory):
         """X[:, support], dense."""
         self._meter.add(self._part(support))
         return np.asarray(self._by_column[:, support].toarray())
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64: a sparse product, or one of rows that are made dense a few at a time."""
+        self._meter.add(self._part(support))
+        some = self.X if np.array_equal(support, np.arange(self.shape[1])) else self._by_column[:, support]
+        rows = some.tocsr().astype(np.float64, copy=False)
+        m, n = rows.shape
+        if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
+            product = (rows.T @ rows).tocoo()
+            out = np.zeros((n, n))
+            out[product.row, product.col] = product.data
+            return out
+        out = np.zeros((n, n))
+        for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
+            block = rows[part].toarray()
+            out += block.T @ block
+        return out
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""

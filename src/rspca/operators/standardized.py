@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
-from rspca.operators.rank_one import LowRank, cancels, less_outer
+from rspca.operators.rank_one import LowRank, cancels, less_outer, subtract_outer
 
 DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
@@ -102,6 +102,14 @@ class Centered(Wrapper):
         if len(self._constant):
             columns[:, self.constant[support]] = 0.0
         return columns
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S about the mean: the means are taken off the product, as far as they are not shifted before."""
+        gram, mean = self.inner.gram_matrix(support), self.inner_mean[support]
+        subtract_outer(gram, self.shape[0] * mean, mean)
+        constant = self.constant[support]
+        gram[constant], gram[:, constant] = 0.0, 0.0
+        return gram
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -203,6 +211,13 @@ class Scaled(Wrapper):
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S, scaled."""
         w, gram = self.weights[support], self.inner.gram_block(support)
+        gram *= w[:, None]
+        gram *= w
+        return gram
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S, scaled."""
+        w, gram = self.weights[support], self.inner.gram_matrix(support)
         gram *= w[:, None]
         gram *= w
         return gram

@@ -173,6 +173,14 @@ class BlockOperator(OperatorMixin):
             block = rows[:, support]
             yield part, block.toarray() if scipy.sparse.issparse(block) else block
 
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64, in one read."""
+        out = np.zeros((len(support), len(support)))
+        for _, block in self._stream_columns(np.asarray(support, dtype=np.intp)):
+            rows = np.asarray(block, dtype=np.float64)
+            out += rows.T @ rows
+        return out
+
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; it is kept itself only if its columns are too many to be."""
         if self.restricted_bytes(len(support)) > self.max_memory:
