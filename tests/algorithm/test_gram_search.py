@@ -165,3 +165,18 @@ def test_the_largest_of_each_row_are_those_of_each_row_alone(seed, k):
     for choice in (Choice(np.arange(9)), Choice(np.arange(9), Groups(np.arange(9) // 2, 2))):
         rows = gs.largest_in_rows(values, k, choice)
         assert rows.tolist() == [choice.largest(row, k).tolist() for row in values]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_features_that_are_equal_the_lowest_are_chosen(seed):  # issue 14, item 8
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 6)) @ rng.standard_normal((6, 6))
+    twins = np.hstack([X, -X[:, ::-1], X * (1.0 + 1e-15)])
+    for k in (1, 2, 3):
+        chosen = rspca.decompose(twins, 1, k=k, random_state=seed).components[0].support
+        copies = np.r_[0:6, 5:-1:-1, 0:6]  # of which column each is a copy
+        for feature in chosen:
+            lower = np.flatnonzero(copies[:feature] == copies[feature])
+            assert set(lower) <= set(chosen)
+    scaled = rspca.decompose(X, 1, k=1, scale=True, random_state=seed).components[0]
+    assert scaled.support.tolist() == [0]  # all vary alike

@@ -95,7 +95,28 @@ def search(
     ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), EXCHANGED)
     supports = {support.tobytes(): support for support in [*ends.supports, *known]}
     found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
-    return ranked(found)
+    return ranked([lowest_of_equals(A, end, choice) for end in found])
+
+
+def lowest_of_equals(A: Array, end: Exchanged, choice: Choice) -> Exchanged:
+    """Return the support with each feature replaced by the lowest one that is a copy of it, up to its sign.
+
+    A single feature is replaced by the lowest one of the same variance. Rounding would decide between them otherwise.
+    """
+    diagonal, support, loadings = A.diagonal(), end.support.copy(), end.loadings.copy()
+    for place, feature in enumerate(end.support):
+        equal = np.abs(diagonal - diagonal[feature]) <= TIED * diagonal[feature]
+        if len(support) > 1:
+            equal &= np.abs(A[feature]) >= (1.0 - TIED) * diagonal[feature]
+        if choice.groups is not None:
+            equal &= choice.groups.labels == choice.groups.labels[feature]
+        for lower in np.setdiff1d(np.intersect1d(equal[:feature].nonzero()[0], choice.features), support)[:1]:
+            replaced = support.copy()
+            replaced[place] = lower
+            if np.linalg.eigvalsh(_symmetric(A[np.ix_(replaced, replaced)]))[-1] >= (1.0 - TIED) * end.variance:
+                support, loadings[place] = replaced, np.copysign(1.0, A[feature, lower]) * loadings[place]
+    order = np.argsort(support)
+    return end._replace(support=support[order], loadings=loadings[order])
 
 
 def ranked(found: list[Exchanged]) -> list[Exchanged]:
