@@ -21,6 +21,7 @@ from rspca.certificates import certify as certify_module
 from rspca.certificates import strategy
 from rspca.genetics.plink import pack
 from rspca.operators.plink import PackedOperator, Part
+from support.operators import FiveMembers
 
 ENUMERATION_ERROR = 1e-12
 """Relative error of eigenvalues of the exact matrix, rounded once, and of divisions by exact spreads."""
@@ -215,29 +216,6 @@ DATA: dict[str, Callable[[np.random.Generator, int, int], np.ndarray]] = {
     "tiny": lambda rng, m, n: 1e-120 * _factors(rng, m, n),
     "huge": lambda rng, m, n: 1e120 * _factors(rng, m, n),
 }
-
-
-class FiveMembers(NamedTuple):
-    """The least that a user's own kind of data must have."""
-
-    X: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.X.dtype
-
-    def matmat(self, V: np.ndarray) -> np.ndarray:
-        return self.X @ V
-
-    def rmatmat(self, U: np.ndarray) -> np.ndarray:
-        return self.X.T @ U
-
-    def columns(self, support: np.ndarray) -> np.ndarray:
-        return self.X[:, support]
 
 
 def _packed(X: np.ndarray) -> Any:

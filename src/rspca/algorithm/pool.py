@@ -71,6 +71,7 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
 
 def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
     gram = op.gram_matrix(features)
+    np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
     if 2 * op.shape[0] >= len(features):
         return Pool(features, gram, complete, gram.__matmul__)
     part = op if len(features) == op.shape[1] else op.restrict(features)
