@@ -29,7 +29,7 @@ from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores
 from rspca.genetics.linkage import linkage_note, linked_share
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
-from rspca.operators.standardized import about
+from rspca.operators.near_zero import about
 
 
 class Feature(NamedTuple):

@@ -14,7 +14,7 @@ from rspca.formats.term_weights import TermWeights, document_counts, weigh
 from rspca.genetics.alleles import are_snps
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, check_finite
-from rspca.operators.standardized import FAR_FROM_ZERO, shifted_to
+from rspca.operators.near_zero import FAR_FROM_ZERO, shifted_to
 
 
 def scores_by_name(table: Table, names: Array, weights: Array, mean: Array, spread: Array) -> Array:

@@ -1,0 +1,84 @@
+"""Columns whose mean is large against their spread, shifted near zero before they are multiplied."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin
+
+FAR_FROM_ZERO = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
+"""How much larger a sum of squares may be than that about the mean before the column is shifted: products then lose two
+digits of seven, or three of sixteen."""
+DOUBTFUL_BYTES = 1 << 26
+"""Memory up to which columns that may be far from zero are copied to look at them; otherwise all of X is read."""
+MEAN_CORRECTIONS = 4
+"""Times that a mean is corrected by the mean of what it leaves; two are enough but for sums that lost all digits."""
+
+
+class NearZero(NamedTuple):
+    """X - 1 shift', its column means, the shift, and which columns are constant."""
+
+    op: OperatorMixin
+    mean: Array
+    shift: Array
+    constant: Array
+
+
+def near_zero(op: OperatorMixin) -> NearZero:
+    """Return X with the columns whose mean is large against their spread shifted to it, and the means that are left.
+
+    Such columns are found by the digits that their sums of squares lose. Whether they vary, and how much, is decided
+    by the entries themselves less a number of their own float type, which is exact where it matters.
+    """
+    m, n = op.shape
+    mean, shift, constant = op.sums / m, np.zeros(n), np.zeros(n, dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        about_mean = op.sq_norms - m * mean**2
+        doubtful = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * about_mean) & np.isfinite(mean) & (mean != 0.0)
+    if doubtful.any():
+        columns, part = np.flatnonzero(doubtful), op
+        if op.restricted_bytes(len(columns)) <= DOUBTFUL_BYTES:
+            part = op.restrict(columns)
+        else:
+            columns = np.arange(n)
+        nearest, left, norms = _nearest(part, np.where(doubtful, mean, 0.0)[columns])
+        still = doubtful[columns] & (norms == 0.0)
+        far = doubtful[columns] & ~still & ~(part.sq_norms <= FAR_FROM_ZERO[op.dtype] * norms)
+        constant[columns[still]], mean[columns[still]] = True, nearest[still]
+        shift[columns[far]], mean[columns[far]] = nearest[far], left[far]
+    return NearZero(op.shifted(shift) if shift.any() else op, mean, shift, constant)
+
+
+def about(op: OperatorMixin, mean: Array) -> tuple[OperatorMixin, Array]:
+    """Return X - 1 shift' and mean - shift for the means of other data: columns far from zero are shifted to theirs."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        far = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * op.column_sq_norms(mean))
+    return shifted_to(op, mean, far)
+
+
+def shifted_to(op: OperatorMixin, mean: Array, far: Array) -> tuple[OperatorMixin, Array]:
+    """Return X - 1 shift' and mean - shift, with the shift of these columns as near to their mean as floats allow."""
+    shift = np.where(far, mean, 0.0).astype(op.dtype).astype(np.float64)
+    return op.shifted(shift) if shift.any() else op, mean - shift
+
+
+def _nearest(op: OperatorMixin, mean: Array) -> tuple[Array, Array, Array]:
+    """Return numbers of the float type nearest to the column means, what they leave of the means, and the norms then.
+
+    A mean that was summed far from zero is off by the rounding of that sum; the mean of what is left of the columns
+    corrects it. A constant column becomes zero.
+    """
+    nearest = np.asarray(mean, dtype=op.dtype).astype(np.float64)
+    for _ in range(MEAN_CORRECTIONS):
+        moved = op.shifted(nearest)
+        left = moved.sums / op.shape[0]
+        corrected = np.where(nearest == 0.0, 0.0, nearest + left).astype(op.dtype).astype(np.float64)
+        if np.array_equal(corrected, nearest):
+            break
+        nearest = corrected
+    moved = op.shifted(nearest)
+    left = moved.sums / op.shape[0]
+    return nearest, left, moved.column_sq_norms(left)
