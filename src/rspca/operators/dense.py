@@ -159,7 +159,7 @@ class DenseOperator(InMemory):
         return block if self._shift is None else block - self._shift[support]
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64, block of rows by block of rows; few columns are copied first."""
+        """X_S'X_S in float64, block of rows by block of rows."""
         self._meter.add(self._part(support))
         out, whole = np.zeros((len(support), len(support))), np.array_equal(support, np.arange(self.shape[1]))
         for part in chunks(self.shape[0], self.shape[1] * 8):
