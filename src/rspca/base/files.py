@@ -150,11 +150,3 @@ def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
                 ) from error
             text = text.removesuffix("\n").removesuffix("\r")
             yield text.removeprefix("\ufeff") if number == 1 else text
-
-
-def with_bed_suffix(path: Path) -> Path:
-    """Return the .bed file that a name without suffix means, as PLINK takes it; any other path as it is."""
-    if path.exists():
-        return path
-    beds = (path.with_name(f"{path.name}{suffix}") for suffix in (".bed", ".bed.gz", ".BED"))
-    return next((bed for bed in beds if bed.is_file()), path)

@@ -16,24 +16,24 @@ import typer
 
 from rspca.base.arguments import arguments_written_by
 from rspca.cli.support.spelling import option_writer
+from rspca.formats import registry
 
 Csv = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the table to this .csv.")]
 
 
 def named_files(paths: list[Path] | None) -> list[Path] | None:
-    """Return the files that were named; PLINK files may be named without their suffix."""
-    from rspca.base.files import with_bed_suffix
-
-    return None if paths is None else [with_bed_suffix(path) for path in paths]
+    """Return the files that were named, also where a name without suffix stands for a file."""
+    return None if paths is None else [registry.completed(path) for path in paths]
 
 
 Data = Annotated[
     list[Path],
     typer.Argument(
-        help="A file (.bed, .csv, .tsv, .npy, .npz, .mtx, ...) or a folder of documents; several .bed are one study.",
-        show_default=False, callback=named_files,
+        help=f"A file ({', '.join(registry.suffixes())}) or a folder of documents; several .bed are one study.",
+        show_default=False,
+        callback=named_files,
     ),
-]  # fmt: skip
+]
 MOST_DIGITS = 19
 """Digits from which a number is beyond anything that can be counted here."""
 

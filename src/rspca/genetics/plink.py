@@ -161,6 +161,19 @@ def beside(bed: Path, suffix: str) -> Path:
     return there[0]
 
 
+def companions(bed: Path) -> list[Path]:
+    """Return the .bim and the .fam of a .bed."""
+    return [beside(bed, "bim"), beside(bed, "fam")]
+
+
+def with_bed_suffix(path: Path) -> Path:
+    """Return the .bed file that a name without suffix means, as PLINK takes it; any other path as it is."""
+    if path.exists():
+        return path
+    beds = (path.with_name(f"{path.name}{suffix}") for suffix in (".bed", ".bed.gz", ".BED"))
+    return next((bed for bed in beds if bed.is_file()), path)
+
+
 def read_bim(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
     chromosome, snp, _, position, allele_1, allele_2 = _table(path, encoding)

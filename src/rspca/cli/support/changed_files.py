@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rspca.cli.support.provenance import files_of
+from rspca.formats.registry import READERS
 
-MAPPED = (".npy", ".bed", ".h5ad")
-"""Files that are read again and again as long as the work goes on; the others are in memory after the first time."""
+MAPPED = tuple(suffix for reader in READERS if reader.mapped for suffix in reader.suffixes)
+"""Suffixes of files that are read again and again during the work; the others are in memory after the first time."""
 
 
 class State(NamedTuple):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rspca.cli.options import MOST_DIGITS, printable, whole
+from rspca.formats import registry
 
 if TYPE_CHECKING:
     from rspca.base.types import OnStep
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.formats.table import Table
 
-_WITH_LABELS = (".csv", ".tsv", ".parquet")
-"""Files whose reader takes the names of columns that describe samples."""
 _BEGINNING = 20
 """Lines of a document that are read to show how it begins."""
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+
+
+def _option(name: str, text: str, *flags: str, of: str | None = None, **more: Any) -> Any:
+    """Return an option whose help begins with the files that have it; `of` is the name that readers use."""
+    files = registry.files_with(of or name)
+    return typer.Option(*flags, help=f"{files[:1].upper()}{files[1:]}: {text}", **more)
 
 
 @dataclass(frozen=True)
@@ -35,39 +40,39 @@ class Reading:
     """Options of ``rspca.read``; only those that were given reach it."""
 
     chromosomes: Annotated[
-        str | None, typer.Option(help=".bed: autosomes (the default), all, or names and ranges: 1-5,X.")
+        str | None, _option("chromosomes", "autosomes (the default), all, or names and ranges: 1-5,X.")
     ] = None
-    min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
-    max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
-    samples: Annotated[Path | None, typer.Option(help=".bed: file of the people to use, IID or FID IID a line.")] = None
-    snps: Annotated[Path | None, typer.Option(help=".bed: file of the SNPs to use, one a line.")] = None
+    min_frequency: Annotated[float | None, _option("min_frequency", "least frequency of the rarer allele.")] = None
+    max_missing: Annotated[float | None, _option("max_missing", "largest share of missing calls of a SNP.")] = None
+    samples: Annotated[Path | None, _option("samples", "file of the people to use, IID or FID IID a line.")] = None
+    snps: Annotated[Path | None, _option("snps", "file of the SNPs to use, one a line.")] = None
     exclude: Annotated[
-        str | None, typer.Option(help=".bed: regions to leave out: a BED file, or long-range LD by its build's name.")
+        str | None, _option("exclude", "regions to leave out: a BED file, or long-range LD by its build's name.")
     ] = None
-    layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
-    mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
+    mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
     labels: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Text, .parquet: columns that describe samples, no features.")
+        str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
     transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
-    delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    delimiter: Annotated[str | None, _option("delimiter", "what separates cells, or tab, semicolon.")] = None
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
+        bool | None, _option("header", "the first line names the columns, or not.", "--header/--no-header")
     ] = None
     row_names: Annotated[
-        str | None, typer.Option(metavar="NAME|none", help="Text, .parquet: the column that names the samples.")
+        str | None, _option("row_names", "the column that names the samples.", metavar="NAME|none")
     ] = None
-    encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
-    pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
-    stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
-    empty: Annotated[
-        str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
-    ] = None
+    encoding: Annotated[str | None, _option("encoding", "encoding of the text, if not UTF-8.")] = None
+    pattern: Annotated[str | None, _option("pattern", "which files of a folder; *.txt if not given.")] = None
+    stop_words: Annotated[Path | None, _option("stop_words", "file of words to leave out.")] = None
+    empty: Annotated[str | None, _option("empty", "what to do with those without a word.", metavar="error|drop")] = None
     min_documents: Annotated[
-        int | None, typer.Option(parser=whole(1), help="Documents: least number that have a word.")
+        int | None, _option("min_documents", "least number that have a word.", parser=whole(1))
     ] = None
-    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
-    scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
+    max_memory: Annotated[str | None, _option("max_memory", "stream within this much memory, as 500MB.")] = None
+    scheduler: Annotated[
+        str | None, _option("scheduler", "address of a Dask scheduler whose workers read.", of="client")
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
@@ -98,18 +103,20 @@ def opened(
     Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
     """
     from rspca.cli.support.changed_files import Watched
-    from rspca.formats.table import holds_documents, read
+    from rspca.formats.reading import read
 
-    genotypes = all(path.suffix.lower() == ".bed" for path in data)
-    if reading.scheduler is not None and not genotypes:
-        raise ValueError("--scheduler is for .bed files, which workers open themselves.")
-    options = reading.given() | ({"on_step": on_step} if genotypes else {})
-    if genotypes and for_scores:
+    def all_accept(option: str) -> bool:
+        return all(registry.accepts(path, option) for path in data)
+
+    if reading.scheduler is not None and not all_accept("client"):
+        raise ValueError(f"--scheduler is for {registry.files_with('client')} files, which workers open themselves.")
+    options = reading.given() | ({"on_step": on_step} if all_accept("on_step") else {})
+    if for_scores and all_accept("uncalled"):
         options["uncalled"] = "keep"
-    if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
+    if label is not None and not Path(label).is_file() and registry.accepts(data[0], "labels"):
         options["labels"] = [*options.get("labels", ()), label]
     weights = getattr(model, "term_weights_", None)
-    if weights is not None and all(map(holds_documents, data)):
+    if weights is not None and all_accept("term_weights"):
         settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]
         if settled:
             raise ValueError(f"{', '.join(settled)} cannot be given: the model has its own from its fit.")
@@ -155,9 +162,8 @@ class Documents(Sequence[str]):
 
 
 def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
-    """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
-    text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
-    return Documents(data[0], table.sample_names, reading.encoding or "utf-8") if text else None
+    """Return the documents, if the samples are some: a folder of text, or a file with one on each line."""
+    return None if table.terms is None else Documents(data[0], table.sample_names, reading.encoding or "utf-8")
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
@@ -266,10 +272,6 @@ def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> li
     if without:
         warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)
     return [labels.get(sample, "") for sample in samples]
-
-
-def _kind(path: Path) -> str:
-    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def _words(line: str) -> list[str]:
