@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 @pytest.mark.slow
 def test_twenty_kills_lose_nothing(tmp_path):
-    run = Killing(write_data(tmp_path / "data.npy"), seed=0)
+    run = Killing(write_data(tmp_path / "data.npy", 200, 1500), seed=0)
     run.until(20)
     assert run.kills == 20
     assert run.finished >= 1

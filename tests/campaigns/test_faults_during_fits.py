@@ -155,8 +155,8 @@ FIT_CERTIFIED = ("fit", "table.csv", "-k", "5", "-n", "2", "--certify", "--secon
 @pytest.mark.parametrize("phase", INTERRUPTS)
 def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found(tmp_path, phase, count):
     """The interrupt comes as the phase begins for the first or for the second time."""
-    X = np.random.default_rng(0).standard_normal((60, 25))
-    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(25)), comments="")
+    X = np.random.default_rng(0).standard_normal((30, 14))
+    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(14)), comments="")
     place, said = INTERRUPTS[phase]
     holder, name, function = found_at(place)
     calls = 0
