@@ -152,9 +152,11 @@ def _term_weights(meta: dict[str, Any], arrays: dict[str, Any], vocabulary: Any)
 
 def _packed(name: str, matrix: Any) -> dict[str, Any]:
     return {
-        f"{name}.data": matrix.data, f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr,
+        f"{name}.data": matrix.data,
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
         f"{name}.shape": np.array(matrix.shape),
-    }  # fmt: skip
+    }
 
 
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:

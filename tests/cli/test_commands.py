@@ -557,7 +557,7 @@ def test_labels_with_semicolons_are_found_by_name(tmp_path):
 
 def test_options_for_reading_need_data_to_read(fitted):
     result = CliRunner().invoke(app, ["report", str(fitted), "--layer", "zz", "--transpose"])
-    assert "--layer, --transpose tell how data are read" in str(result.exception) or "--transpose, --layer" in str(
+    assert "--layer, --transpose say how data are read" in str(result.exception) or "--transpose, --layer" in str(
         result.exception
     )
 

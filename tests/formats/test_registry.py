@@ -19,6 +19,8 @@ ROWS = {reader.name: reader for reader in registry.READERS}
 def test_the_options_of_a_row_are_those_of_its_function(name):
     parameters = inspect.signature(load(ROWS[name].read)).parameters.values()
     keywords = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):  # documents: handed on
+        keywords.update(set(inspect.signature(rspca.text.term_matrix).parameters) - {"documents"})
     assert keywords == set(ROWS[name].options)
 
 

@@ -49,6 +49,10 @@ def _entry(name: str) -> dict[str, Any]:
     entry = CATALOG[name]
     paths = entry.paths()
     return {
-        "name": name, "shape": list(entry.shape), "about": entry.about, "from": entry.hosts(),
-        "present": all(paths), "files": [str(path) for path in paths if path],
-    }  # fmt: skip
+        "name": name,
+        "shape": list(entry.shape),
+        "about": entry.about,
+        "from": entry.hosts(),
+        "present": all(paths),
+        "files": [str(path) for path in paths if path],
+    }

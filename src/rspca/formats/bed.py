@@ -117,9 +117,15 @@ def read_bed(
 
 
 def _packed(
-    paths: Sequence[Path], files: Sequence[Array], rows: Sequence[Array], n_people: int, chosen: Array | None,
-    dtype: Any, client: Any, on_step: OnStep | None,
-) -> Any:  # fmt: skip
+    paths: Sequence[Path],
+    files: Sequence[Array],
+    rows: Sequence[Array],
+    n_people: int,
+    chosen: Array | None,
+    dtype: Any,
+    client: Any,
+    on_step: OnStep | None,
+) -> Any:
     """Return the genotypes as an operator: mapped here, or by the workers of a cluster."""
     used = [i for i, one in enumerate(rows) if len(one)]
     if client is not None:

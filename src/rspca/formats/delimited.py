@@ -174,10 +174,15 @@ class _Cells:
                 self._check_text(j, column)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
         found = arranged(
-            self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
-            {self.names[j]: column for j, column in self.text.items()}, labels=self.labels, first=rows,
-            transpose=transpose, given=self.given_rows is not None,
-        )  # fmt: skip
+            self.path,
+            values,
+            [self.names[j] for j in self.numeric] if self.has_names else None,
+            {self.names[j]: column for j, column in self.text.items()},
+            labels=self.labels,
+            first=rows,
+            transpose=transpose,
+            given=self.given_rows is not None,
+        )
         counts = self.may_be_named and 0 in self.numeric and _counts_rows(values[:, 0])
         return replace(found, notes=(*found.notes, self._counted())) if counts else found
 

@@ -86,9 +86,15 @@ def read_parquet(
         described[joined] = ["/".join(map(str, one)) for one in levels]
         wanted = [*wanted, *index]
     return arranged(
-        path, _matrix(path, table, numeric), numeric, described, labels=wanted, first=first, transpose=transpose,
+        path,
+        _matrix(path, table, numeric),
+        numeric,
+        described,
+        labels=wanted,
+        first=first,
+        transpose=transpose,
         given=given is not None,
-    )  # fmt: skip
+    )
 
 
 def _check_text(path: Path, name: str, cells: list[Any], *, first: bool) -> None:

@@ -95,9 +95,12 @@ def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Na
     if len(twice):
         raise ValueError(f"{path}: variables occur more than once: {twice[0]}, ...; use adata.var_names_make_unique().")
     return Named(
-        held(X, chosen, limit, str(path)), [str(name) for name in kept.index], [str(name) for name in obs.index],
-        {str(name): plain(kept[name]) for name in kept}, {str(name): plain(obs[name]) for name in obs},
-    )  # fmt: skip
+        held(X, chosen, limit, str(path)),
+        [str(name) for name in kept.index],
+        [str(name) for name in obs.index],
+        {str(name): plain(kept[name]) for name in kept},
+        {str(name): plain(obs[name]) for name in obs},
+    )
 
 
 def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:

@@ -57,10 +57,13 @@ def weighted_as_in_fit(table: Table, weights: TermWeights) -> Table:
     for note in coverage.notes():
         warnings.warn(note, UserWarning, stacklevel=4)
     return replace(
-        table, operator=as_operator(rows), feature_names=np.array(weights.vocabulary),
-        features={"documents": document_counts(counts)}, terms=replace(terms, weights=weights, coverage=coverage),
+        table,
+        operator=as_operator(rows),
+        feature_names=np.array(weights.vocabulary),
+        features={"documents": document_counts(counts)},
+        terms=replace(terms, weights=weights, coverage=coverage),
         notes=coverage.notes(),
-    )  # fmt: skip
+    )
 
 
 def in_order_of(

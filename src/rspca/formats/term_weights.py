@@ -171,9 +171,11 @@ def weigh(
     unknown = np.bincount(entries.col[~known], entries.data[~known], minlength=len(words)) * (columns < 0)
     frequent = np.argsort(-unknown, kind="stable")[: min(SHOWN_WORDS, int((unknown > 0).sum()))]
     coverage = Coverage(
-        words=len(words), unknown_words=int((unknown > 0).sum()),
-        occurrences=int(entries.data.sum(dtype=np.int64)), unknown_occurrences=int(unknown.sum()),
+        words=len(words),
+        unknown_words=int((unknown > 0).sum()),
+        occurrences=int(entries.data.sum(dtype=np.int64)),
+        unknown_occurrences=int(unknown.sum()),
         frequent=tuple(words[j] for j in frequent),
         without=tuple(documents[i] for i in np.flatnonzero(np.diff(rows.indptr) == 0)),
-    )  # fmt: skip
+    )
     return rows, found, coverage

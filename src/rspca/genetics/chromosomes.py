@@ -25,9 +25,11 @@ HUMAN_CODES = {"23": "X", "24": "Y", "25": "XY", "26": "MT"}
 MITOCHONDRIAL_END = 1_000_000
 """Bases; the human mitochondrial genome has 16,569, chromosome 26 of sheep 44 million."""
 _SAME = {
-    "X": "X", "Y": "Y", "XY": "XY", "PAR": "XY", "PAR1": "XY", "PAR2": "XY", "Z": "Z", "W": "W",
-    "M": "MT", "MT": "MT", "MITO": "MT", "MITOCHONDRION": "MT", "PT": "PT", "CHLOROPLAST": "PT", "UN": "0", "0": "0",
-}  # fmt: skip
+    **{name: name for name in ("X", "Y", "XY", "Z", "W", "MT", "PT", "0")},
+    **dict.fromkeys(("PAR", "PAR1", "PAR2"), "XY"),
+    **dict.fromkeys(("M", "MITO", "MITOCHONDRION"), "MT"),
+    **{"CHLOROPLAST": "PT", "UN": "0"},
+}
 """Sex chromosomes, mitochondria, chloroplasts and what has no place, by their names in capitals."""
 _RANGE = re.compile(r"(?:chr)?([0-9]{1,4}) *- *(?:chr)?([0-9]{1,4})", re.IGNORECASE)
 _SHOWN = 6

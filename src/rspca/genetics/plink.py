@@ -130,9 +130,10 @@ def _check_bed(start: bytes, size: int, n_people: int, n_variants: int, name: st
 def allele_counts(packed: NDArray[np.uint8], n_people: int, missing: str, dtype: DTypeLike) -> Array:
     """Return rows of a .bed (variants by bytes) as counts of allele 1, people by variants."""
     check_room(
-        n_people * len(packed) * np.dtype(dtype).itemsize, f"{n_people} people by {len(packed)} variants, unpacked,",
+        n_people * len(packed) * np.dtype(dtype).itemsize,
+        f"{n_people} people by {len(packed)} variants, unpacked,",
         "rspca.read keeps genotypes packed, in 2 bits each.",
-    )  # fmt: skip
+    )
     X = np.empty((n_people, len(packed)), dtype=dtype)
     for start in range(0, len(packed), _BLOCK):
         rows = packed[start : start + _BLOCK]
@@ -181,9 +182,12 @@ def read_bim(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
         if not _POSITION.fullmatch(one):
             raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
     return {
-        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": np.array(position, dtype=np.int64),
-        "allele_1": np.array(allele_1), "allele_2": np.array(allele_2),
-    }  # fmt: skip
+        "snp": np.array(snp),
+        "chromosome": np.array(chromosome),
+        "position": np.array(position, dtype=np.int64),
+        "allele_1": np.array(allele_1),
+        "allele_2": np.array(allele_2),
+    }
 
 
 def read_fam(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
@@ -224,10 +228,19 @@ def write_plink(
     for start in range(0, n, _BLOCK):
         _check_genotypes(X[:, start : start + _BLOCK])
     number = np.arange(n)
-    bim = _written("variants", variants, n, {
-        "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
-        "position": 1000 * (number + 1), "allele_1": np.full(n, "A"), "allele_2": np.full(n, "G"),
-    })  # fmt: skip
+    bim = _written(
+        "variants",
+        variants,
+        n,
+        {
+            "chromosome": np.full(n, "1"),
+            "snp": np.char.add("snp", number.astype(str)),
+            "cm": np.zeros(n, dtype=int),
+            "position": 1000 * (number + 1),
+            "allele_1": np.full(n, "A"),
+            "allele_2": np.full(n, "G"),
+        },
+    )
     names = np.arange(m).astype(str)
     fam = _written("people", people, m, {"fid": np.char.add("F", names), "iid": np.char.add("I", names)})
     text = {

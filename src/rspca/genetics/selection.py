@@ -95,8 +95,11 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
 def _tell_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
     if absent:
         some = ", ".join(shown(one, 80) for one in absent[:3]) + (", ..." if len(absent) > 3 else "")
-        warnings.warn(f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.", UserWarning,
-                      stacklevel=stacklevel)  # fmt: skip
+        warnings.warn(
+            f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _regions_of(exclude: PathLike, naming: Naming) -> Any:
@@ -132,8 +135,9 @@ def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
         raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
     absent = len(wanted - set(pairs) - {one[1:] for one in pairs})
     if absent:
-        warnings.warn(f"{absent} of the {len(wanted)} samples asked for are not in the .fam.",
-                      UserWarning, stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"{absent} of the {len(wanted)} samples asked for are not in the .fam.", UserWarning, stacklevel=4
+        )
     shared = [iid for iid, count in Counter(people["iid"][chosen].tolist()).items() if count > 1 and (iid,) in wanted]
     if shared:
         what = f"{len(shared)} of the IIDs asked for are those of several people, such as {shown(shared[0])}"

@@ -132,9 +132,15 @@ class ScoresDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None,
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        labels: Any = None,
+        components: Sequence[int] = (0, 1),
+        ax: Any = None,
         **kwargs: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Draw the scores of X under a fitted SparsePCA; `kwargs` go to ``Axes.scatter``."""
         return cls.from_scores(model.transform(X), labels=labels, components=components, ax=ax, **kwargs)
 

@@ -62,9 +62,11 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
         "assumptions": "; ".join(certificate.assumptions),
     }
     return {
-        "badge": badge, "status": certificate.status, "sentence": sentence,
+        "badge": badge,
+        "status": certificate.status,
+        "sentence": sentence,
         "facts": [[name, plain_text(value)] for name, value in facts.items()],
-    }  # fmt: skip
+    }
 
 
 def _is_of(certificate: Certificate, model: Any, number: int) -> bool:

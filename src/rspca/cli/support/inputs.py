@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.cli.options import MOST_DIGITS, printable, whole
+from rspca.cli.options import MOST_DIGITS, Preparing, printable, whole
 from rspca.formats import registry
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class Reading:
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
         left_out = {"scheduler"} | ({"transpose"} if not self.transpose else set())
-        options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
+        values = {name: getattr(self, name) for name in Reading.__dataclass_fields__ if name not in left_out}
+        options = {name: value for name, value in values.items() if value is not None}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
         if self.row_names == "none":
@@ -89,18 +90,29 @@ class Reading:
         return options
 
 
+@dataclass(frozen=True)
+class Source(Preparing, Reading):
+    """How data are read and prepared."""
+
+
 @contextmanager
 def opened(
-    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
-    watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
+    data: list[Path],
+    reading: Reading,
+    on_step: OnStep | None = None,
+    *,
+    label: str | None = None,
+    watched: Watched | None = None,
+    model: SparsePCA | None = None,
+    empty: str = "auto",
     for_scores: bool = False,
-) -> Iterator[Table]:  # fmt: skip
-    """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+) -> Iterator[Table]:
+    """Give the table that the files hold; a label that is not a file is a column of the data and not a feature.
 
-    Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
-    anything in it, unless the user says. For scores of a fitted model, SNPs without a single call are no mistake: they
-    count as the mean of the model.
-    Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
+    Documents get the weights of `model`, if it has some; `empty` is what to do with documents without a word that has a
+    weight, unless the user says. For scores of a fitted model, SNPs without a single call are accepted: they count as
+    the mean of the model. Files that change in the meantime are an error when the block ends; a caller that gives
+    `watched` checks them itself.
     """
     from rspca.cli.support.changed_files import Watched
     from rspca.formats.reading import read

@@ -27,12 +27,15 @@ def write_components(path: Path, model: SparsePCA, table: Table) -> None:
     more = list(table.features)
     rows = (
         [
-            j + 1, table.feature_names[feature.name], feature.loading, feature.inclusion_probability,
+            j + 1,
+            table.feature_names[feature.name],
+            feature.loading,
+            feature.inclusion_probability,
             *(table.features[name][feature.name] for name in more),
         ]
         for j in range(model.n_components_)
         for feature in ranked(model, j)
-    )  # fmt: skip
+    )
     write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more], rows)
 
 
