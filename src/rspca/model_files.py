@@ -114,7 +114,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
             raise ValueError("what it has as rounding probabilities are none of its components")
     if "certificates" in meta:
-        model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
+        model.certificates_ = [Certificate.from_json(document) for document in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
             raise ValueError(f"{len(model.certificates_)} certificates do not fit {model.n_components_} components")
     if "feature_names_in_" in arrays:
@@ -176,7 +176,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Iterable):  # lists, arrays, ranges, columns of frames
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if is_missing(value):
         return None
     raise TypeError(f"{spelled(value)} cannot be saved; set it to what text, numbers and lists can say.")

@@ -33,13 +33,13 @@ class _BlasThreads:
         self._usual = list[tuple[Any, int]]()
 
     @contextmanager
-    def one(self, *, large_products_too: bool) -> Iterator[None]:
+    def single_thread(self, *, large_products_too: bool) -> Iterator[None]:
         with self._lock:
             if self._wanted == 0:
                 # who needs all the cores for long also looks for libraries that were loaded meanwhile
                 libraries = _loaded.__wrapped__() if large_products_too else _loaded()
-                self._usual = [(one, threads) for one in libraries if (threads := one.get_num_threads())]
-                self._set(one=True)
+                self._usual = [(library, threads) for library in libraries if (threads := library.get_num_threads())]
+                self._set(single=True)
             self._wanted += 1
             self._wanted_for_all += large_products_too
         try:
@@ -49,24 +49,24 @@ class _BlasThreads:
                 self._wanted -= 1
                 self._wanted_for_all -= large_products_too
                 if self._wanted == 0:
-                    self._set(one=False)
+                    self._set(single=False)
 
     @contextmanager
     def all(self) -> Iterator[None]:
         """Give a large product what BLAS had, unless someone wants the cores for other threads."""
         with self._lock:
             if self._wanted > self._wanted_for_all == 0:
-                self._set(one=False)
+                self._set(single=False)
         try:
             yield
         finally:
             with self._lock:
                 if self._wanted:  # or all have ended meanwhile
-                    self._set(one=True)
+                    self._set(single=True)
 
-    def _set(self, *, one: bool) -> None:
+    def _set(self, *, single: bool) -> None:
         for library, usual in self._usual:
-            library.set_num_threads(1 if one else usual)
+            library.set_num_threads(1 if single else usual)
             if hasattr(library, "clear_controlling_thread"):  # newer ones heed only the thread that set it first
                 library.clear_controlling_thread()
 
@@ -85,12 +85,12 @@ _as_they_are = nullcontext()
 
 def threads_for(op: Threaded) -> AbstractContextManager[None]:
     """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call."""
-    return _blas.one(large_products_too=True) if op.own_threads else _as_they_are
+    return _blas.single_thread(large_products_too=True) if op.own_threads else _as_they_are
 
 
 def small_products_in_one_thread() -> AbstractContextManager[None]:
     """Let BLAS share large products only, for work that has many small ones."""
-    return _blas.one(large_products_too=False)
+    return _blas.single_thread(large_products_too=False)
 
 
 def shared_if_large(entries: int) -> AbstractContextManager[None]:

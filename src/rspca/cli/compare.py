@@ -54,5 +54,5 @@ def compare(
         write_csv(out, Compared._fields, found)
     talking.answer(comparison_document(found, table) | {"interrupted": stopped}, str(found))
     if stopped:
-        ran = len({one.method for one in found} | set(found.skipped))
+        ran = len({row.method for row in found} | set(found.skipped))
         end_early(f"{ran} of {len(set(names))} methods were run; their rows are above{and_in(out)}.")

@@ -112,9 +112,9 @@ class Talking:
 def plain(value: Any) -> Any:
     """Return a value as JSON knows it; what is not a finite number becomes null."""
     if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):  # an array or a number of numpy
         return plain(value.tolist())
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
@@ -145,7 +145,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Make a function a command: options in a dataclass become its own, an interrupt or a closed pipe ends it."""
     signature = inspect.signature(function, eval_str=True)
     groups: dict[str, Any] = {
-        name: one.annotation for name, one in signature.parameters.items() if is_dataclass(one.annotation)
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if is_dataclass(parameter.annotation)
     }
     flat = list[inspect.Parameter]()
     for name, parameter in signature.parameters.items():
@@ -154,7 +156,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            given[name] = kind(**{option.name: given.pop(option.name) for option in fields(kind)})
         try:
             with arguments_written_by(option_writer(flat)):
                 function(**given)
@@ -168,9 +170,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     changed: Any = run
     changed.__doc__ = _examples_kept(inspect.getdoc(function) or "")
-    keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in flat]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in flat]
     changed.__signature__ = signature.replace(parameters=keyword)
-    changed.__annotations__ = {one.name: one.annotation for one in flat}
+    changed.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return run
 
 
@@ -182,6 +184,8 @@ def _examples_kept(text: str) -> str:
 def _own_options(kind: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     return [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(kind)
+        inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+        )
+        for option in fields(kind)
     ]

@@ -45,9 +45,9 @@ def path(
         found, stopped = until_stopped(lambda keep: find_path(table, wanted, on_step=tell, on_rows=keep, **options))
     if out is not None:
         head = ["k", "variance", "share", "upper", "gap", "features"]
-        rows = ([*one[:5], ";".join(str(table.feature_names[i]) for i in one.support)] for one in found)
+        rows = ([*point[:5], ";".join(str(table.feature_names[i]) for i in point.support)] for point in found)
         write_csv(out, head, rows)
     talking.answer(path_document(found, table) | {"interrupted": stopped}, str(found))
     if stopped:
-        proven = f", {sum(one.upper is not None for one in found)} of them with a bound" if certify else ""
+        proven = f", {sum(point.upper is not None for point in found)} of them with a bound" if certify else ""
         end_early(f"{len(found)} of {count} values of k were found{proven}; they are above{and_in(out)}.")

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
         folders = [Path(chosen)] if chosen else []
         with suppress(ImportError):  # without pooch there is no cache
             folders.append(cache_folder())
-        return [next((path for folder in folders if (path := found_in(folder, one))), None) for one in self.files]
+        return [next((path for folder in folders if (path := found_in(folder, file))), None) for file in self.files]
 
 
 CATALOG: dict[str, Entry] = {

@@ -93,9 +93,11 @@ def read_bed(
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
     people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
     tables = [read_bim(bim or beside(path, "bim"), encoding) for path in paths]
-    files = [mapped_rows(path, len(people["iid"]), len(one["snp"])) for path, one in zip(paths, tables, strict=True)]
+    files = [
+        mapped_rows(path, len(people["iid"]), len(table["snp"])) for path, table in zip(paths, tables, strict=True)
+    ]
     rows, left_out = chosen_snps(tables, chromosomes, snps, exclude)
-    if not any(len(one) for one in rows):
+    if not any(map(len, rows)):
         raise ValueError(nothing_left(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
     where = ", ".join(map(str, paths[:3]))
@@ -127,7 +129,7 @@ def _packed(
     on_step: OnStep | None,
 ) -> Any:
     """Return the genotypes as an operator: mapped here, or by the workers of a cluster."""
-    used = [i for i, one in enumerate(rows) if len(one)]
+    used = [i for i, chosen in enumerate(rows) if len(chosen)]
     if client is not None:
         from rspca.operators.dask import packed_on_cluster
 

@@ -254,7 +254,7 @@ def _found_delimiter(path: Path, encoding: str) -> str:
             return delimiter  # commas inside of cells cut just as evenly
         widths[delimiter] = len(rows[-1])
     space = widths.pop(WHITE_SPACE, 0)
-    best = max(widths, key=lambda one: widths[one], default=WHITE_SPACE)
+    best = max(widths, key=lambda mark: widths[mark], default=WHITE_SPACE)
     if widths.get(best, 0) > 1:
         return best
     if space > 1:

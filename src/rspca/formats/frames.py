@@ -82,8 +82,8 @@ def read_parquet(
         first, wanted = given, [*wanted, *(name for name in index if name != given)]
     elif len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
         first = joined = "/".join(index)
-        levels = zip(*(described[one] for one in index), strict=True)
-        described[joined] = ["/".join(map(str, one)) for one in levels]
+        levels = zip(*(described[level] for level in index), strict=True)
+        described[joined] = ["/".join(map(str, labels_of_row)) for labels_of_row in levels]
         wanted = [*wanted, *index]
     return arranged(
         path,
@@ -136,7 +136,9 @@ def _cells(path: Path, table: Any, name: str) -> list[Any]:
 
     column = table[name]
     if types.is_dictionary(column.type):
-        longest = max((len(one) for chunk in column.chunks for one in chunk.dictionary.to_pylist() if one), default=0)
+        longest = max(
+            (len(text) for chunk in column.chunks for text in chunk.dictionary.to_pylist() if text), default=0
+        )
         check_room(4 * longest * len(column), f"column {shown(name)} of {path}", "Shorten its texts, or leave it out.")
     cells: list[Any] = column.to_pylist()
     return cells
@@ -145,7 +147,7 @@ def _cells(path: Path, table: Any, name: str) -> list[Any]:
 def _stored_index(table: Any) -> list[str]:
     """Return the columns that pandas stored as levels of its index."""
     stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return [one for one in stored if isinstance(one, str) and one in table.column_names]
+    return [name for name in stored if isinstance(name, str) and name in table.column_names]
 
 
 def _is_numeric(table: Any, name: str) -> bool:

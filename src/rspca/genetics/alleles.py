@@ -39,7 +39,7 @@ class Matched(NamedTuple):
 
     def unused(self) -> str:
         """Return in words what is left out and why; empty if nothing is."""
-        why = Counter(one for one in self.status.tolist() if one not in USED)
+        why = Counter(status for status in self.status.tolist() if status not in USED)
         if not why:
             return ""
         reasons = ", ".join(f"{count} {status}" for status, count in sorted(why.items()))
@@ -69,8 +69,8 @@ def _status(mine: tuple[str, str], theirs: tuple[str, str]) -> str:
     mine, theirs = (mine[0].upper(), mine[1].upper()), (theirs[0].upper(), theirs[1].upper())
     if mine[1] == _other_strand(mine[0]):  # A/T, C/G, AC/GT
         return "ambiguous"
-    for one in (mine, (_other_strand(mine[0]), _other_strand(mine[1]))):
-        straight, swapped = _agree(one, theirs), _agree(one, theirs[::-1])
+    for pair in (mine, (_other_strand(mine[0]), _other_strand(mine[1]))):
+        straight, swapped = _agree(pair, theirs), _agree(pair, theirs[::-1])
         if straight and swapped:
             return "ambiguous"
         if straight or swapped:

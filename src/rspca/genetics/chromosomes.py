@@ -66,7 +66,7 @@ class Naming(NamedTuple):
 
 def naming_of(tables: Sequence[Mapping[str, Array]]) -> Naming:
     """Return how chromosomes are named in the .bim files of one study."""
-    names = {bare_name(str(one)) for table in tables for one in np.unique(table["chromosome"])}
+    names = {bare_name(str(label)) for table in tables for label in np.unique(table["chromosome"])}
     largest = max((number for name in names if (number := _number(name)) is not None), default=0)
     lettered = any(_SAME.get(name.upper(), "0") in HUMAN_CODES.values() for name in names)
     coded = not names.isdisjoint(HUMAN_CODES) and largest <= max(map(int, HUMAN_CODES)) and not lettered
@@ -78,7 +78,7 @@ def _last_position(tables: Sequence[Mapping[str, Array]], name: str) -> int:
     last = 0
     for table in tables:
         labels, inverse = np.unique(table["chromosome"], return_inverse=True)
-        there = np.array([bare_name(str(one)) == name for one in labels])[inverse.reshape(-1)]
+        there = np.array([bare_name(str(label)) == name for label in labels])[inverse.reshape(-1)]
         last = max(last, int(table["position"][there].max(initial=0)))
     return last
 
@@ -86,7 +86,7 @@ def _last_position(tables: Sequence[Mapping[str, Array]], name: str) -> int:
 def compared_names(chromosomes: Array, naming: Naming) -> Array:
     """Return the name by which each SNP's chromosome is compared."""
     labels, inverse = np.unique(chromosomes, return_inverse=True)
-    return np.array([naming.of_file(str(one)) for one in labels])[inverse.reshape(-1)]
+    return np.array([naming.of_file(str(label)) for label in labels])[inverse.reshape(-1)]
 
 
 def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
             f'{argument("chromosomes", chromosomes)} is not known; give "autosomes", "all", names, or a range "1-5".'
         )
     found: list[str] = []
-    for one in chromosomes:
-        text = str(one).strip()
+    for chromosome in chromosomes:
+        text = str(chromosome).strip()
         ends = _RANGE.fullmatch(text)
         if ends is None or naming.of_file(text) in there:
             found.append(naming.of_request(text))
@@ -117,7 +117,7 @@ def left_out_note(chromosomes: Sequence[Array], kept: Sequence[Array], naming: N
     """Return in words how many SNPs lie on chromosomes that are not used; nothing if none does."""
     total = sum(map(len, chromosomes))
     counts = Counter(
-        str(one) for names, used in zip(chromosomes, kept, strict=True) for one in np.asarray(names)[~used].tolist()
+        str(label) for names, used in zip(chromosomes, kept, strict=True) for label in np.asarray(names)[~used].tolist()
     )
     if not counts:
         return ""

@@ -153,7 +153,7 @@ def beside(bed: Path, suffix: str) -> Path:
     """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped, in small letters or capitals."""
     stem = re.sub(r"\.bed(\.gz)?$", "", bed.name, flags=re.IGNORECASE)
     endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
-    there = [one for one in (bed.with_name(f"{stem}.{ending}") for ending in endings) if one.exists()]
+    there = [file for file in (bed.with_name(f"{stem}.{ending}") for ending in endings) if file.exists()]
     if not there:
         raise FileNotFoundError(
             f"{bed} has no {stem}.{suffix} beside it; put it there"
@@ -178,9 +178,9 @@ def with_bed_suffix(path: Path) -> Path:
 def read_bim(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
     chromosome, snp, _, position, allele_1, allele_2 = _table(path, encoding)
-    for line, one in enumerate(position, 1):
-        if not _POSITION.fullmatch(one):
-            raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
+    for line, cell in enumerate(position, 1):
+        if not _POSITION.fullmatch(cell):
+            raise ValueError(f"{Path(path)}, line {line}: position {shown(cell)!r} is not a whole number.")
     return {
         "snp": np.array(snp),
         "chromosome": np.array(chromosome),
@@ -270,11 +270,11 @@ def _written(what: str, given: Mapping[str, Any] | None, count: int, columns: di
             raise ValueError(f"{what}[{name!r}] has shape {column.shape}; {count} entries are needed.")
         if name == "position" and column.dtype.kind == "f" and np.all(column == np.rint(column)):
             column = column.astype(np.int64)
-        text = [str(one) for one in column.tolist()]
-        wrong = next((one for one in text if len(one.split()) != 1 or one.split()[0] != one), None)
+        text = [str(cell) for cell in column.tolist()]
+        wrong = next((cell for cell in text if len(cell.split()) != 1 or cell.split()[0] != cell), None)
         if wrong is not None:
             raise ValueError(f"{what}[{name!r}] has {shown(wrong)!r}; an entry must not be empty or have white space.")
-        wrong = next((one for one in text if name == "position" and not _POSITION.fullmatch(one)), None)
+        wrong = next((cell for cell in text if name == "position" and not _POSITION.fullmatch(cell)), None)
         if wrong is not None:
             raise ValueError(f"{what}['position'] has {shown(wrong)!r}, which is not a whole number.")
         texts.append(text)

@@ -36,7 +36,7 @@ def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1]
-        some = ", ".join(shown(one, 80) for one in twice[:3]) + (", ..." if len(twice) > 3 else "")
+        some = ", ".join(shown(name, 80) for name in twice[:3]) + (", ..." if len(twice) > 3 else "")
         raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {some}; {advice}.")
 
 
@@ -66,7 +66,7 @@ def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
             kept &= ~inside(places, table["position"], regions)
         rows.append(np.flatnonzero(kept))
     if asked is not None:
-        _tell_absent("SNPs", [one for one in asked if one not in found], len(asked), stacklevel=5)
+        _tell_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
     labels = [table["chromosome"] for table in tables]
     return Chosen(rows, left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes)))
 
@@ -78,7 +78,7 @@ def is_autosomes(chromosomes: Any) -> bool:
 
 def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) -> list[Array]:
     """Return which SNPs of each .bim lie on the chromosomes asked for; warn of those that are not there."""
-    there = {str(one) for each in names for one in np.unique(each)}
+    there = {str(name) for each in names for name in np.unique(each)}
     if isinstance(chromosomes, str) and chromosomes == "all":
         used = there
     elif is_autosomes(chromosomes):
@@ -86,7 +86,7 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
     else:
         wanted = requested_names(chromosomes, naming, there)
         used = there & set(wanted)
-        absent = [one for one in wanted if one not in there]
+        absent = [name for name in wanted if name not in there]
         if used:  # if none is there, nothing is left, which is an error
             _tell_absent("chromosomes", absent, len(wanted), stacklevel=6)
     return [np.isin(each, list(used)) for each in names]
@@ -94,7 +94,7 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
 
 def _tell_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
     if absent:
-        some = ", ".join(shown(one, 80) for one in absent[:3]) + (", ..." if len(absent) > 3 else "")
+        some = ", ".join(shown(name, 80) for name in absent[:3]) + (", ..." if len(absent) > 3 else "")
         warnings.warn(
             f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.",
             UserWarning,
@@ -111,7 +111,7 @@ def _regions_of(exclude: PathLike, naming: Naming) -> Any:
         raise FileNotFoundError(
             f"{argument('exclude', str(exclude))} is neither one of {known} nor a BED file that exists."
         )
-    return [one._replace(chromosome=naming.of_request(one.chromosome)) for one in read_regions(exclude)]
+    return [region._replace(chromosome=naming.of_request(region.chromosome)) for region in read_regions(exclude)]
 
 
 def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
@@ -130,10 +130,10 @@ def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
         return None
     wanted = set(_listed("samples", samples))
     pairs = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
-    chosen = np.array([i for i, one in enumerate(pairs) if one in wanted or one[1:] in wanted], dtype=np.intp)
+    chosen = np.array([i for i, person in enumerate(pairs) if person in wanted or person[1:] in wanted], dtype=np.intp)
     if not len(chosen):
         raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
-    absent = len(wanted - set(pairs) - {one[1:] for one in pairs})
+    absent = len(wanted - set(pairs) - {person[1:] for person in pairs})
     if absent:
         warnings.warn(
             f"{absent} of the {len(wanted)} samples asked for are not in the .fam.", UserWarning, stacklevel=4
@@ -152,7 +152,7 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
         return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
     if not isinstance(names, Iterable):
         raise TypeError(f"{argument(what, names)} is neither a file nor a list of names.")
-    return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
+    return [(str(name),) if isinstance(name, str | int | np.generic) else tuple(map(str, name)) for name in names]
 
 
 def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:

@@ -59,10 +59,10 @@ class LoadingsDisplay:
         number = component % model.n_components_ + 1
         left_out = len(model.supports_[component]) - len(features)
         more = f", {len(features)} largest of {len(features) + left_out} loadings" if left_out else ""
-        one = cls(
+        display = cls(
             names=[f.name for f in features], loadings=[f.loading for f in features], title=f"component {number}{more}"
         )
-        return one.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on these Axes, or on new ones."""

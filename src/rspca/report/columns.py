@@ -84,7 +84,7 @@ def _array(values: Any) -> Array:
     """Return values as an array of one kind: times as text, and numbers among which some are missing as floats."""
     array = np.asarray(values)
     if array.dtype.kind in "Mm":
-        return np.array([None if one == "NaT" else one for one in array.astype(str).tolist()], dtype=object)
+        return np.array([None if text == "NaT" else text for text in array.astype(str).tolist()], dtype=object)
     if array.dtype == object:
         known = [value for value in array.tolist() if not _missing(value)]
         if known and all(isinstance(value, Real) and not isinstance(value, bool) for value in known):

@@ -82,12 +82,12 @@ def summary(model: Any) -> str:
     """Return the fit in one sentence."""
     sizes = sorted({len(support) for support in model.supports_})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    one, single = model.n_components_ == 1, sizes[-1] == 1
-    each = " each" if len(sizes) == 1 and not one else ""
-    what = f"{model.n_components_} component{'' if one else 's'} of {count} feature{'' if single else 's'}"
+    alone, single = model.n_components_ == 1, sizes[-1] == 1
+    each = " each" if len(sizes) == 1 and not alone else ""
+    what = f"{model.n_components_} component{'' if alone else 's'} of {count} feature{'' if single else 's'}"
     data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
     share = percent(float(np.sum(model.explained_variance_ratio_)))
-    return f"{what}{each}: {'' if one else 'together '}{share} of the variance of {data}."
+    return f"{what}{each}: {'' if alone else 'together '}{share} of the variance of {data}."
 
 
 def preparation(model: Any) -> str:
@@ -129,7 +129,7 @@ def provenance_rows(provenance: Any) -> list[list[Any]]:
 
 def _lines(value: Any) -> list[str]:
     if isinstance(value, dict):
-        return [f"{plain_text(name)}: {', '.join(_lines(one))}" for name, one in value.items()]
+        return [f"{plain_text(name)}: {', '.join(_lines(item))}" for name, item in value.items()]
     if isinstance(value, list | tuple):
-        return [line for one in value for line in _lines(one)]
+        return [line for item in value for line in _lines(item)]
     return [plain_text(value, 500)]

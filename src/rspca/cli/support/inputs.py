@@ -261,7 +261,7 @@ def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mappi
             return _told(path, pairs, people)
     wanted = set(names)
     columns = [[(row[j], row[-1]) for row in rows if len(row) > j + 1] for j in range(max(map(len, rows)) - 1)]
-    column = max(columns, key=lambda one: sum(name in wanted for name, _ in one))
+    column = max(columns, key=lambda column: sum(name in wanted for name, _ in column))
     if wanted.isdisjoint(name for name, _ in column):
         return None
     if len(wanted) < len(names):
@@ -287,7 +287,7 @@ def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> li
 
 
 def _words(line: str) -> list[str]:
-    separator = next((one for one in "\t,;" if one in line), None)
+    separator = next((mark for mark in "\t,;" if mark in line), None)
     return line.split() if separator is None else next(csv.reader([line], delimiter=separator))
 
 

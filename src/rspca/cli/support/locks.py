@@ -32,7 +32,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     What was made is removed again where the block leaves nothing in it.
     """
     check_system()
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     path = folder / LOCK
     try:
         handle = _acquired(path)
@@ -43,9 +43,9 @@ def locked_folder(folder: Path) -> Iterator[None]:
                 path.unlink()  # before the lock is given up: whoever opened it meanwhile sees that it is gone
             os.close(handle)
     finally:
-        for one in made:
+        for parent in made:
             with suppress(OSError):  # it has files
-                one.rmdir()
+                parent.rmdir()
 
 
 def _acquired(path: Path) -> int:

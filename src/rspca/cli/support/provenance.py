@@ -22,7 +22,7 @@ _BLOCK = 1 << 20
 def provenance(inputs: list[dict[str, Any]], *, seed: int | None = None) -> dict[str, Any]:
     """Return what a reader needs to do the same again; no path of this machine but those that were typed."""
     return {
-        "inputs": [{name: one[name] for name in ("name", "bytes", "sha256")} for one in inputs],
+        "inputs": [{name: entry[name] for name in ("name", "bytes", "sha256")} for entry in inputs],
         "rspca": __version__,
         "seed": seed,
         "command": shlex.join(["rspca", *sys.argv[1:]]),
@@ -67,5 +67,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _folder(folder: Path) -> dict[str, Any]:
     each = [_file(path) | {"name": path.relative_to(folder).as_posix()} for path in _files_in(folder)]
-    whole = hashlib.sha256("".join(f"{one['name']}\0{one['sha256']}\n" for one in each).encode("utf-8", "replace"))
-    return {"name": folder.name, "bytes": sum(one["bytes"] for one in each), "sha256": whole.hexdigest()}
+    whole = hashlib.sha256(
+        "".join(f"{entry['name']}\0{entry['sha256']}\n" for entry in each).encode("utf-8", "replace")
+    )
+    return {"name": folder.name, "bytes": sum(entry["bytes"] for entry in each), "sha256": whole.hexdigest()}
