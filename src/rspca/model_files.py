@@ -34,7 +34,7 @@ _NORM = "l2"
 
 
 def write_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to `path`: to a temporary file beside it, then moved into place."""
+    """Write a fitted model to `path`: to a temporary file in the same folder, which is then renamed."""
     check_is_fitted(model)
     arrays = {name: getattr(model, name) for name in _ARRAYS}
     arrays |= _packed("components", scipy.sparse.csr_array(model.components_))
@@ -124,7 +124,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         model.feature_names_in_ = names.astype(object)
     known = {name: column for name, column in arrays.items() if name.startswith(_FEATURES)}
     if any(column.shape != (model.n_features_in_,) or column.dtype.kind not in "biufU" for column in known.values()):
-        raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
+        raise ValueError(f"the properties of features do not have {model.n_features_in_} entries")
     if known:
         model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
     if _TEXT in meta:  # models of documents that earlier versions saved do not have it

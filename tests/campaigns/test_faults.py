@@ -339,7 +339,7 @@ def test_a_full_disk_where_numba_keeps_its_code_ends_no_work(tmp_path):
     path = f"{source_folder()}:{tmp_path}"
     result = rspca_command(program=KEPT, NUMBA_CACHE_DIR=str(tmp_path / "kept"), PYTHONPATH=path)
     assert result.stdout == "2 3\n", result.stderr
-    assert result.stderr.count("could not keep a compiled kernel (file too large)") >= 1
+    assert result.stderr.count("could not store a compiled kernel (file too large)") >= 1
 
 
 UNCOMPILED = """

@@ -82,7 +82,7 @@ class _Unpacked(io.RawIOBase):
         self.size, self.next_look = 0, _MEMORY_FROM
 
     def readable(self) -> bool:
-        """Tell that this is for reading."""
+        """Return True: this is for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -105,7 +105,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def is_gzipped(path: PathLike) -> bool:
-    """Tell whether a file is gzipped, by its first bytes."""
+    """Return whether a file is gzipped, by its first bytes."""
     with Path(path).open("rb") as file:
         return file.read(2) == GZIP_MAGIC
 

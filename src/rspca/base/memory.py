@@ -65,7 +65,7 @@ def keep_freed_blocks() -> None:
 
 
 def has_room(needed: float) -> bool:
-    """Tell whether so many bytes are free."""
+    """Return whether so many bytes are free."""
     return needed <= free_memory()
 
 

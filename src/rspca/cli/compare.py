@@ -25,7 +25,7 @@ def compare(
     source: Source,
     talking: Talking,
 ) -> None:
-    """Every method at the same number of non-zeros, beside a proven bound.
+    """Every method at the same number of non-zeros, with a proven bound.
 
     rspca compare expression.csv -k 100
     rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json

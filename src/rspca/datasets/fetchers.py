@@ -105,7 +105,7 @@ def fetch_gse10072(*, controls: bool = False) -> Dataset:
     """Return GSE10072, the gene expression data of the paper: lung tumours and normal lung tissue, 107 x 22,215.
 
     The series matrix of the Gene Expression Omnibus (Landi and others, 2008; platform HG-U133A), values as there. Its
-    checksum is not known in advance, as NCBI writes the file anew from time to time: a download is accepted if it
+    checksum is not known in advance, because NCBI rewrites the file from time to time: a download is accepted if it
     reads from beginning to end, is GSE10072 and has 107 samples of 22,283 probes. The checksum of the first such
     download is kept in the cache and holds from then on.
 

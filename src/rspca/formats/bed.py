@@ -14,7 +14,7 @@ from rspca.base.checks import check_choice, check_real
 from rspca.base.files import PathLike
 from rspca.base.types import COMPILE, Array, OnStep, Step
 from rspca.formats.table import Table
-from rspca.genetics.plink import beside, mapped_rows, read_bim
+from rspca.genetics.plink import mapped_rows, next_to, read_bim
 from rspca.genetics.selection import (
     check_called,
     check_distinct,
@@ -45,7 +45,7 @@ def read_bed(
     client: Any = None,
     on_step: OnStep | None = None,
 ) -> Table:
-    """Return PLINK 1 genotypes: copies of allele 1, in 2 bits each, mapped from disk and multiplied as they lie.
+    """Return PLINK 1 genotypes: copies of allele 1, in 2 bits each, mapped from disk and multiplied without unpacking.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def read_bed(
         chromosome has a larger number, none is named X, Y, XY or MT, and 26 is as short as mitochondria are. Then "X"
         is 23, and all but 1 to 22 is left out. A warning counts what is left out.
     min_frequency : float
-        Least frequency of the rarer allele.
+        Smallest frequency of the rarer allele.
     max_missing : float
         Largest share of missing calls of a SNP.
     uncalled : {"error", "keep"}
@@ -70,7 +70,7 @@ def read_bed(
     exclude : str or path
         Regions to leave out: "long-range-ld-hg18", "long-range-ld-hg19", or a BED file.
     bim, fam : path
-        The files beside a single .bed, where they are named otherwise.
+        The other two files of a single .bed, where they have another name.
     dtype : data-type
         Of the products: float64, or float32, a little quicker.
     encoding : str
@@ -81,7 +81,7 @@ def read_bed(
         Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
     """
     if len(paths) > 1 and (bim or fam):
-        raise ValueError("bim and fam belong to a single .bed; several files are looked for beside theirs.")
+        raise ValueError("bim and fam belong to a single .bed; with several, each has its own in the same folder.")
     if not 0.0 <= check_real("min_frequency", min_frequency, 0.0) <= 0.5:
         raise ValueError(
             f"{argument('min_frequency', min_frequency)} must lie between 0 and 0.5: it is that of the rarer allele."
@@ -91,8 +91,8 @@ def read_bed(
     check_choice("uncalled", uncalled, ("error", "keep"))
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
-    people = same_people([Path(fam) if fam else beside(path, "fam") for path in paths], encoding)
-    tables = [read_bim(bim or beside(path, "bim"), encoding) for path in paths]
+    people = same_people([Path(fam) if fam else next_to(path, "fam") for path in paths], encoding)
+    tables = [read_bim(bim or next_to(path, "bim"), encoding) for path in paths]
     files = [
         mapped_rows(path, len(people["iid"]), len(table["snp"])) for path, table in zip(paths, tables, strict=True)
     ]
@@ -141,7 +141,7 @@ def _packed(
 
 
 def _compile(dtype: Any, on_step: OnStep | None) -> None:
-    """Have kernels ready before the data are touched, and say so where that takes seconds."""
+    """Compile the kernels before the data are read, and report it where that takes seconds."""
     from rspca.operators import kernels
 
     if kernels.ready(dtype):

@@ -1,4 +1,4 @@
-"""Columns of a table, told apart: features, the names of the rows, and labels of the samples."""
+"""Columns of a table: which are features, names of the rows, or labels of the samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DRESSED = re.compile(rf"[<>\u2264\u2265~\u2248]?=? ?{_SIGN} ?{_UNIT} ?{_SIGN}{_
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell of text holds a number; NaN is none, infinity is."""
+    """Return whether a cell of text holds a number; NaN is none, infinity is."""
     try:
         number = float(cell)
     except ValueError:
@@ -38,24 +38,24 @@ def is_number(cell: str) -> bool:
 
 
 def is_missing_cell(cell: str) -> bool:
-    """Tell whether a cell of text stands for a missing value."""
+    """Return whether a cell of text stands for a missing value."""
     return cell.strip().lower() in MISSING
 
 
 def plainly_numeric(cell: str) -> bool:
-    """Tell whether a cell holds a number, with a decimal point or comma."""
+    """Return whether a cell holds a number, with a decimal point or comma."""
     return is_number(cell) or DECIMAL_COMMA.fullmatch(cell.strip()) is not None
 
 
 def looks_numeric(cell: str) -> bool:
-    """Tell whether a cell holds a number as people write it: 5, 1,5, $1, 10%, 1 234, <0.1, (3)."""
+    """Return whether a cell holds a number as people write it: 5, 1,5, $1, 10%, 1 234, <0.1, (3)."""
     text = cell.strip()
     bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text  # accountants write -3 as (3)
     return plainly_numeric(text) or _DRESSED.fullmatch(bare) is not None
 
 
 def is_truth(cell: str) -> bool:
-    """Tell whether a cell holds a truth value."""
+    """Return whether a cell holds a truth value."""
     return cell.strip().lower() in TRUTHS
 
 

@@ -43,11 +43,11 @@ def read_parquet(
     path : path
         The file.
     labels : str, or names
-        Columns that describe samples, of any kind. Other columns without numbers are kept so too, with a warning.
+        Columns that describe samples, of any kind. Other columns without numbers become labels too, with a warning.
     transpose : bool
         Whether the file has features in rows.
     row_names : str or bool
-        The column that names the samples; True: the first; False: none; None: found out.
+        The column that names the samples; True: the first; False: none; None: detected.
     """
     check_row_names(row_names)
     try:

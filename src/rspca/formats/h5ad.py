@@ -111,16 +111,16 @@ def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:
         if mask not in var:
             there = ", ".join(map(str, var)) or "none"
             raise ValueError(f"{name}={mask!r} is no column of var; its columns are {there}.")
-        marked, told = np.asarray(var[mask]), f"{name}={mask!r}"
+        marked, what = np.asarray(var[mask]), f"{name}={mask!r}"
     else:
         index: Any = getattr(mask, "index", None)
         if hasattr(index, "equals") and not index.equals(var.index):  # a pandas Series in another order
             raise ValueError(f"{name} has another index than var; give it as {name}.reindex(adata.var_names).")
-        marked, told = np.asarray(mask), name
+        marked, what = np.asarray(mask), name
     if marked.shape != (len(var),) or marked.dtype != bool:
-        raise ValueError(f"{told} has {marked.shape} entries of {marked.dtype}; {len(var)} truth values are needed.")
+        raise ValueError(f"{what} has {marked.shape} entries of {marked.dtype}; {len(var)} truth values are needed.")
     if not marked.any():
-        raise ValueError(f"{told} marks no variable; at least one is needed.")
+        raise ValueError(f"{what} marks no variable; at least one is needed.")
     return np.flatnonzero(marked)
 
 

@@ -23,7 +23,7 @@ NAMES_SHOWN = 3
 
 @dataclass(frozen=True, repr=False, eq=False)  # arrays neither print nor compare in one line
 class Table:
-    """Data with names: an operator, and what is known of its columns (features) and rows (samples).
+    """Data with names: an operator, and names and properties of its columns (features) and rows (samples).
 
     `features` and `samples` map the name of a property to an array with one entry per column or row of X; give them
     to ``pandas.DataFrame`` as they are. `samples` has the names of the samples too, and labels from columns of text
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def has_feature_names(self) -> bool:
-        """Whether features have names of their own, and not only numbers for want of them."""
+        """Whether features have names of their own, and not only numbers."""
         return any(str(name) != f"feature{j}" for j, name in enumerate(self.feature_names))
 
 

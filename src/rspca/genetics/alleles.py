@@ -47,7 +47,7 @@ class Matched(NamedTuple):
 
 
 def are_snps(features: Mapping[str, Array] | None) -> bool:
-    """Tell whether these features can be matched by name and alleles."""
+    """Return whether these features can be matched by name and alleles."""
     return features is not None and all(name in features for name in COLUMNS)
 
 
@@ -103,7 +103,7 @@ def matched_scores(op: OperatorMixin, matched: Matched, weights: Array, mean: Ar
 def matched_squares(op: OperatorMixin, matched: Matched, mean: Array) -> Array:
     """Return the sum over people of (copies of the model's allele - mean)^2, of SNPs that are all used."""
     if matched.unused():
-        raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that can be told.")
+        raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that is known.")
     about = np.where(matched.status == "swapped", 2.0 - mean, mean)
     return _matched_columns(op, matched.columns, about).column_sq_norms(about)
 

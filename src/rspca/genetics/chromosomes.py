@@ -53,7 +53,7 @@ class Naming(NamedTuple):
         return _plain_name(chromosome, self.human or self.largest <= HUMAN_AUTOSOMES)
 
     def is_autosome(self, name: str) -> bool:
-        """Tell whether the chromosome of this compared name is an autosome.
+        """Return whether the chromosome of this compared name is an autosome.
 
         Of human files these are 1 to 22. Of others they are all but those named as sex chromosomes, mitochondria,
         chloroplasts or unplaced: contigs with names of their own are kept.

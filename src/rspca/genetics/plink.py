@@ -52,7 +52,7 @@ def read_plink(
     bed : path
         The .bed file; it and the other two may be gzipped.
     bim, fam : path, optional
-        The other two files; by default those beside `bed`, with or without ``.gz``.
+        The other two files; by default those next to `bed`, with or without ``.gz``.
     chromosome : int or str, optional
         Only the variants of this chromosome, as column 1 of the .bim names it.
     missing : {"mean", "nan"}
@@ -81,8 +81,8 @@ def read_plink(
     if np.dtype(dtype).kind != "f":
         raise TypeError(f"dtype={np.dtype(dtype)} must be a floating-point type: missing calls become means or NaN.")
     bed = Path(bed)
-    chromosomes, variants, *_ = _table(bim or beside(bed, "bim"), encoding)
-    _, people, *_ = _table(fam or beside(bed, "fam"), encoding)
+    chromosomes, variants, *_ = _table(bim or next_to(bed, "bim"), encoding)
+    _, people, *_ = _table(fam or next_to(bed, "fam"), encoding)
     packed = packed_rows(read_bytes(bed), len(people), len(variants), str(bed))
     if chromosome is not None:
         chosen = np.flatnonzero(np.array(chromosomes) == str(chromosome))
@@ -149,14 +149,14 @@ def with_means(X: Array) -> Array:
     return np.where(missing, mean.astype(X.dtype), X)
 
 
-def beside(bed: Path, suffix: str) -> Path:
-    """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped, in small letters or capitals."""
+def next_to(bed: Path, suffix: str) -> Path:
+    """Return the file of another suffix next to a .bed or .bed.gz, plain or gzipped, in lower or upper case."""
     stem = re.sub(r"\.bed(\.gz)?$", "", bed.name, flags=re.IGNORECASE)
     endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
     there = [file for file in (bed.with_name(f"{stem}.{ending}") for ending in endings) if file.exists()]
     if not there:
         raise FileNotFoundError(
-            f"{bed} has no {stem}.{suffix} beside it; put it there"
+            f"{bed} has no {stem}.{suffix} next to it; put it there"
             f"{where_known(suffix, f', or name it with {suffix}=')}."
         )
     return there[0]
@@ -164,7 +164,7 @@ def beside(bed: Path, suffix: str) -> Path:
 
 def companions(bed: Path) -> list[Path]:
     """Return the .bim and the .fam of a .bed."""
-    return [beside(bed, "bim"), beside(bed, "fam")]
+    return [next_to(bed, "bim"), next_to(bed, "fam")]
 
 
 def with_bed_suffix(path: Path) -> Path:
@@ -204,7 +204,7 @@ def write_plink(
     Parameters
     ----------
     bed : path
-        The .bed file; the other two are written beside it, all three in place of what was there.
+        The .bed file; the other two are written next to it; all three replace what was there.
     X : array
         People by variants.
     variants, people : mappings

@@ -66,13 +66,13 @@ def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
             kept &= ~inside(places, table["position"], regions)
         rows.append(np.flatnonzero(kept))
     if asked is not None:
-        _tell_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
+        _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
     labels = [table["chromosome"] for table in tables]
     return Chosen(rows, left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes)))
 
 
 def is_autosomes(chromosomes: Any) -> bool:
-    """Tell whether the autosomes are asked for, and not chromosomes by name."""
+    """Return whether the autosomes are asked for, and not chromosomes by name."""
     return isinstance(chromosomes, str) and chromosomes == "autosomes"
 
 
@@ -88,11 +88,11 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
         used = there & set(wanted)
         absent = [name for name in wanted if name not in there]
         if used:  # if none is there, nothing is left, which is an error
-            _tell_absent("chromosomes", absent, len(wanted), stacklevel=6)
+            _warn_of_absent("chromosomes", absent, len(wanted), stacklevel=6)
     return [np.isin(each, list(used)) for each in names]
 
 
-def _tell_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
+def _warn_of_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
     if absent:
         some = ", ".join(shown(name, 80) for name in absent[:3]) + (", ..." if len(absent) > 3 else "")
         warnings.warn(
@@ -141,7 +141,7 @@ def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
     shared = [iid for iid, count in Counter(people["iid"][chosen].tolist()).items() if count > 1 and (iid,) in wanted]
     if shared:
         what = f"{len(shared)} of the IIDs asked for are those of several people, such as {shown(shared[0])}"
-        message = f"{what}: all of them are kept. Give FID and IID to tell them apart."
+        message = f"{what}: all of them are used. Give FID and IID to distinguish them."
         warnings.warn(message, UserWarning, stacklevel=4)
     return chosen
 

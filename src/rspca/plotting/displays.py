@@ -126,7 +126,7 @@ class ScoresDisplay:
         if self.labels is not None and len(np.unique(self.labels)) > len(COLORS) * len(MARKERS):
             most = len(COLORS) * len(MARKERS)
             raise ValueError(
-                f"labels has {len(np.unique(self.labels))} classes, and at most {most} can be told apart; "
+                f"labels has {len(np.unique(self.labels))} classes, and at most {most} can be distinguished; "
                 "join some, or give none."
             )
 
@@ -229,7 +229,7 @@ class PathDisplay:
 
 
 class ComparisonDisplay:
-    """Methods at the same number of non-zeros as bars, naive beside refitted, best first, with the proven bound.
+    """Methods at the same number of non-zeros as bars, naive next to refitted, best first, with the proven bound.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> l
 
 
 def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dict[str, Any]]:
-    """Return what is known of the features beyond their names, unless it is their names again."""
+    """Return the properties of the features, without those that only repeat their names."""
     found = []
     for name, values in getattr(model, "features_", {}).items():
         chosen = np.asarray(values)[used]

@@ -11,7 +11,7 @@ from rspca.certificates.certificate import Certificate
 from rspca.report.columns import plain_text
 
 WEAK = 0.2
-"""Gap from which the reader is told that a wide gap is a weak proof, not a bad component."""
+"""Gap from which the page explains that a wide gap is a weak proof, not a bad component."""
 
 
 def percent(share: float, digits: int = 3) -> str:

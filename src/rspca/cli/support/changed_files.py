@@ -15,7 +15,7 @@ MAPPED = tuple(suffix for reader in READERS if reader.mapped for suffix in reade
 
 
 class State(NamedTuple):
-    """What tells that a file is still the one that it was."""
+    """What is compared to see whether a file has changed."""
 
     size: int
     modified: int

@@ -1,4 +1,4 @@
-"""What commands read: tables with the options of their kind, labels of samples, groups of features, models."""
+"""What commands read: tables with the options of their format, labels of samples, groups of features, models."""
 
 from __future__ import annotations
 
@@ -160,11 +160,11 @@ class Documents(Sequence[str]):
         return list(lines(self.path, self.encoding))
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of documents."""
         return len(self.names)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the beginning of one."""
+        """Return the beginning of a document."""
         from rspca.base.files import lines
 
         name = str(self.names[index])
@@ -220,7 +220,7 @@ def groups_of(text: str | None, table: Table) -> Any:
 
 
 def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, dict[str, Any]]:
-    """Return the name of the label, and what is known of the samples together with it."""
+    """Return the name of the label, and the properties of the samples including it."""
     known = dict(samples)
     if text is None or text in known:
         return text, known
@@ -258,7 +258,7 @@ def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mappi
         people = list(zip(map(str, samples["fid"]), map(str, samples["iid"]), strict=True))
         pairs = [((row[0], row[1]), row[-1]) for row in rows if len(row) > 2]
         if not {pair for pair, _ in pairs}.isdisjoint(people):
-            return _told(path, pairs, people)
+            return _label_each(path, pairs, people)
     wanted = set(names)
     columns = [[(row[j], row[-1]) for row in rows if len(row) > j + 1] for j in range(max(map(len, rows)) - 1)]
     column = max(columns, key=lambda column: sum(name in wanted for name, _ in column))
@@ -269,17 +269,17 @@ def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mappi
         raise ValueError(
             f"{path} names samples by {twice!r}, which several have; give FID, IID and label on each line."
         )
-    return _told(path, column, names)
+    return _label_each(path, column, names)
 
 
-def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
-    """Return what is told of each sample, nothing where nothing is; raise if a sample is told two things."""
+def _label_each(path: Path, pairs: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
+    """Return the label of each sample, empty where there is none; raise if a sample has two labels."""
     labels = dict[Any, str]()
     wanted = set(samples)
-    for sample, label in told:
+    for sample, label in pairs:
         if sample in wanted and labels.setdefault(sample, label) != label:
             name = sample if isinstance(sample, str) else " ".join(sample)
-            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Leave one.")
+            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Remove one of them.")
     without = sum(sample not in labels for sample in samples)
     if without:
         warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)

@@ -93,7 +93,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 def _is_at(handle: int, path: Path) -> bool:
-    """Tell whether an open file is still the one of this name, and not one that its last holder removed."""
+    """Return whether an open file is still the one of this name, and not one that its last holder removed."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -108,8 +108,8 @@ def _description() -> str:
 def _holder(handle: int) -> str:
     """Return in words who holds a lock, from what they wrote into it."""
     try:
-        told = json.loads(os.pread(handle, _MOST_BYTES, 0))
-        pid, host, since = (shown(told[name]) for name in ("pid", "host", "since"))
+        owner = json.loads(os.pread(handle, _MOST_BYTES, 0))
+        pid, host, since = (shown(owner[name]) for name in ("pid", "host", "since"))
     except (OSError, ValueError, KeyError, TypeError):  # it has not written that yet, or could not
         return "which does not say its name"
     return f"process {pid} on {host} since {since}"
