@@ -1,4 +1,4 @@
-"""Fitted models as files: one .npz of arrays with a JSON member; nothing in it is ever executed."""
+"""Fitted models as files: one .npz of arrays with a JSON member; reading executes nothing in it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 class OtherFormat(ValueError):
-    """A model of another version of rspca."""
+    """A model file of another version of rspca."""
 
 
 def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: Any) -> Any:
@@ -168,7 +168,7 @@ def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON knows it; a generator object has no place in a file and becomes None."""
+    """Return a parameter as a value of JSON; a random generator becomes None."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if isinstance(value, np.generic):

@@ -1,4 +1,4 @@
-"""Who may use the cores: BLAS in as many threads as a product is worth, or kernels that bring threads of their own."""
+"""Number of BLAS threads: all for large products, one for small products and for kernels with their own threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ threads wait for each other, and for the cores, if anything else wants them, lon
 
 
 class Threaded(Protocol):
-    """What is asked of an operator here."""
+    """The part of an operator that decides on threads."""
 
     @property
     def own_threads(self) -> bool:
@@ -22,9 +22,10 @@ class Threaded(Protocol):
 
 
 class _BlasThreads:
-    """BLAS in one thread as long as anyone wants it so: the number is the process's, and fits in threads overlap.
+    """Limit BLAS to one thread while any fit of this process asks for it.
 
-    Had each its own, the one that ended last would put back what it found when it began: the limit of another.
+    The limit belongs to the process, and fits in threads overlap. If each fit restored the number that it found, the
+    last to end could restore the limit of another.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class _BlasThreads:
     def single_thread(self, *, large_products_too: bool) -> Iterator[None]:
         with self._lock:
             if self._wanted == 0:
-                # who needs all the cores for long also looks for libraries that were loaded meanwhile
+                # a fit that needs all cores also looks for libraries that were loaded since the last look
                 libraries = _loaded.__wrapped__() if large_products_too else _loaded()
                 self._usual = [(library, threads) for library in libraries if (threads := library.get_num_threads())]
                 self._set(single=True)
@@ -53,7 +54,7 @@ class _BlasThreads:
 
     @contextmanager
     def all(self) -> Iterator[None]:
-        """Give a large product what BLAS had, unless someone wants the cores for other threads."""
+        """Give a large product all threads of BLAS, unless a fit needs the cores for other threads."""
         with self._lock:
             if self._wanted > self._wanted_for_all == 0:
                 self._set(single=False)
@@ -73,7 +74,7 @@ class _BlasThreads:
 
 @functools.cache
 def _loaded() -> list[Any]:
-    """Return the BLAS libraries of this process; to find them takes as long as some small fits."""
+    """Return the BLAS libraries of this process; finding them takes as long as some small fits."""
     from threadpoolctl import ThreadpoolController
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -89,10 +90,10 @@ def threads_for(op: Threaded) -> AbstractContextManager[None]:
 
 
 def small_products_in_one_thread() -> AbstractContextManager[None]:
-    """Let BLAS share large products only, for work that has many small ones."""
+    """Let BLAS use several threads for large products only."""
     return _blas.single_thread(large_products_too=False)
 
 
 def shared_if_large(entries: int) -> AbstractContextManager[None]:
-    """Let BLAS use all its threads for a product with a matrix of so many entries, if it is worth it."""
+    """Let BLAS use all its threads for a product with a matrix of this many entries, if it is large enough."""
     return _blas.all() if entries >= WORTH_SHARING else _as_they_are

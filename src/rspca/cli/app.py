@@ -57,7 +57,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a mistake of the user's is one line on stderr and exit status 2."""
+    """Run the command line; a mistake of the user is one line on stderr and exit status 2."""
     warnings.showwarning = _show_warning
     try:
         check_open()
@@ -88,7 +88,7 @@ def _end(message: str, status: int) -> None:
 
 
 def _drop_unwritten() -> None:
-    """Let nothing of a stream that cannot be written be tried again when Python ends, which would change the status."""
+    """Drop unwritten output, so that Python does not try again at exit and change the status."""
     for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
         try:
             stream.flush()

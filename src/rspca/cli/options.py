@@ -1,4 +1,4 @@
-"""What commands have in common: options that several take, words turned into values, and how a command ends."""
+"""What commands have in common: shared options, parsing of values, and how a command ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_DIGITS = 19
 
 
 def whole(least: int) -> Callable[[Any], int]:
-    """Return what reads an option that is a whole number; versions of typer differ in what they take for one."""
+    """Return a parser of whole numbers; versions of typer differ in what they accept."""
 
     def integer(value: Any) -> int:
         text = str(value)
@@ -65,7 +65,7 @@ INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped a command; the message says what was kept."""
+    """The user stopped a command; the message says what was saved."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Preparing:
     center: Annotated[bool, typer.Option(help="Subtract column means.")] = True
 
     def options(self) -> dict[str, Any]:
-        """Return them as the library names them."""
+        """Return the arguments of the library."""
         known: dict[str, bool | str] = {"no": False, "yes": True, "patterson": "patterson"}
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
@@ -88,14 +88,14 @@ class Preparing:
 
 @dataclass(frozen=True)
 class Talking:
-    """How much a command says."""
+    """How a command prints its results and progress."""
 
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout, numbers in full.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Progress as plain lines on stderr.")] = False
 
     def say(self, text: str) -> None:
-        """Print for a person who wants to read it."""
+        """Print a line for people; nothing with --json or --quiet."""
         if not (self.json or self.quiet):
             typer.echo(printable(text))
 
@@ -110,7 +110,7 @@ class Talking:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON knows it; what is not a finite number becomes null."""
+    """Return a value of JSON types; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """Return a text whose names can do nothing to a terminal: control characters are shown as codes."""
+    """Return a text that is safe on a terminal: control characters are shown as codes."""
     return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", _code, text)
 
 

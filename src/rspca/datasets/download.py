@@ -1,4 +1,4 @@
-"""Where a data file is: in RSPCA_DATA, in the cache, or downloaded into the cache whole and checked, or not at all."""
+"""Find a data file in RSPCA_DATA or in the cache, or download it into the cache and check it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of the paper, or what is public of them: found locally or downloaded, read, labelled."""
+"""The public data of the paper: found locally or downloaded, read and labeled."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Named:
 def plain(values: Any) -> Array:
     """Return a column of a frame or of a file as numbers, truth values or strings, never as Python objects.
 
-    Only such arrays can be stored without pickle. What is missing among strings becomes an empty one.
+    Only such arrays can be stored without pickle. Missing strings become empty.
     """
     array = np.asarray(values)  # of pandas' truth values with gaps, it is one of objects, whatever their kind says
     if array.dtype.kind in "biufU":

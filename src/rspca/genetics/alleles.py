@@ -1,4 +1,4 @@
-"""SNPs of a model found in another study: by name, alleles brought to the same side and strand."""
+"""Match the SNPs of a model with those of another study by name, allele and strand."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _COUNTS_OF_BYTE = _COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 
 
 
 class Genotypes(NamedTuple):
-    """Allele counts of people by variants, and who and what they are."""
+    """Allele counts of people by variants, with the names of both."""
 
     matrix: Array  # people x variants: copies of allele 1
     people: tuple[str, ...]  # IID, column 2 of the .fam
@@ -102,7 +102,7 @@ def packed_rows(content: bytes, n_people: int, n_variants: int, name: str) -> ND
 
 
 def mapped_rows(bed: PathLike, n_people: int, n_variants: int) -> NDArray[np.uint8]:
-    """Return the same of a file that stays on disk."""
+    """Return the rows of a .bed, one per variant, mapped from disk."""
     bed = Path(bed)
     with bed.open("rb") as file:
         start = file.read(3)

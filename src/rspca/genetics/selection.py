@@ -21,7 +21,7 @@ from rspca.genetics.regions import LONG_RANGE_LD, inside, read_regions
 
 
 def same_people(paths: Sequence[Path], encoding: str) -> dict[str, Array]:
-    """Return the people of one .fam, the same in all."""
+    """Return the people of the .fam files, which must list the same ones."""
     first, *others = (read_fam(path, encoding) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
@@ -48,7 +48,7 @@ class Chosen(NamedTuple):
 
 
 def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
-    """Return for each .bim the rows that are to be used; say which chromosomes and SNPs asked for are in none."""
+    """Return the rows of each .bim that are used; warn of chromosomes and SNPs that are in none."""
     asked = None if snps is None else list(dict.fromkeys(line[0] for line in _listed("snps", snps)))
     naming = naming_of(tables)
     names = [compared_names(table["chromosome"], naming) for table in tables]
@@ -156,7 +156,7 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
 
 
 def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
-    """Raise if SNPs have no call at all: if all are so, and unless they are to be kept, if one is."""
+    """Raise if no SNP has a call; unless `keep`, raise also if one has none."""
     empty = snps[missing == 1.0]
     if len(empty) == len(snps):
         raise ValueError(f"{where}: none of the {len(snps)} SNPs has a single call; there is nothing to work on.")

@@ -1,4 +1,4 @@
-"""Displays after the convention of scikit-learn: what a figure shows, kept so that it can be drawn again."""
+"""Display classes, as in scikit-learn: they store what a figure shows and can draw it again."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ def _legend(ax: Any, handles: list[Any], names: list[Any]) -> Any:
 
 
 def _literal(name: Any) -> str:
-    """Return a name on one line, of bearable length, without invisible characters."""
+    """Return a name on one line, shortened if long, without invisible characters."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(str(name).split()))
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[: half - 1]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"

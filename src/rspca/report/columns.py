@@ -1,4 +1,4 @@
-"""Columns as JSON keeps them short: harmless text, numbers with a shared exponent, codes for words that repeat."""
+"""Columns as compact JSON: escaped text, numbers with a shared exponent, codes for repeated words."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ def _array(values: Any) -> Array:
 
 
 def _missing(value: object) -> bool:
-    """Return whether a value is none: each package has its own, and not every one can be compared."""
+    """Return whether a value is missing; packages have their own markers, and not all can be compared."""
     return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))

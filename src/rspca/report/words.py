@@ -29,7 +29,7 @@ def percent_up(share: float, digits: int = 2) -> str:
 
 
 def certificate_words(certificate: Certificate, model: Any, number: int) -> dict[str, Any]:
-    """Return what is proven of a component: a sentence, what it takes for granted, and the numbers."""
+    """Return what is proven of a component: a sentence, its assumptions, and the numbers."""
     limited = model.groups is not None
     given = ", given the components before it" if number else ""
     features = f"{certificate.k:,} features have" if certificate.k > 1 else "single feature has"

@@ -29,9 +29,9 @@ class Watched:
         self.states = {path: _state(path) for path in files_of(data)}
 
     def check(self, consequence: str, *, mapped: bool = False) -> None:
-        """Raise if a file is not the one that it was, or only if one of those `mapped` is not.
+        """Raise if an input file has changed; with `mapped`, only files that are still read are checked.
 
-        `consequence` says in words what comes of that.
+        `consequence` is the end of the message.
         """
         for path, before in self.states.items():
             if (path.suffix.lower() in MAPPED or not mapped) and (now := _state(path)) != before:

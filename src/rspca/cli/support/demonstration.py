@@ -38,7 +38,7 @@ def examples() -> list[Example]:
 
 
 def _compiling_to(echo: Callable[[str], Any]) -> OnStep:
-    """Return what says that the search is compiled, before it is: that takes half a minute, once on a machine."""
+    """Return a callback that announces compiling: it takes half a minute, once on a machine."""
 
     def report(step: Step) -> None:
         if step.stage == COMPILE and step.iteration == 0:

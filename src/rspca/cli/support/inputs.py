@@ -148,7 +148,7 @@ def opened(
 
 
 class Documents(Sequence[str]):
-    """The documents themselves, each read when it is asked for."""
+    """The documents, each read when it is indexed."""
 
     def __init__(self, path: Path, names: Any, encoding: str) -> None:
         self.path, self.names, self.encoding = path, names, encoding

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a long computation outside Python: answered in time, whether that comes back or not."""
+"""Ctrl-C during a long computation outside Python: the command ends in time even if it does not return."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _acquired(path: Path) -> int:
 
 
 def _lock(handle: int, path: Path) -> bool:
-    """Lock an open file, and tell whether that is possible on its file system; raise if another process holds it."""
+    """Lock an open file; return whether its file system can do so; raise if another process holds it."""
     import fcntl
 
     try:
@@ -93,7 +93,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 def _is_at(handle: int, path: Path) -> bool:
-    """Return whether an open file is still the one of this name, and not one that its last holder removed."""
+    """Return whether an open file still has this name, and was not removed by its last holder."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def _description() -> str:
 
 
 def _holder(handle: int) -> str:
-    """Return in words who holds a lock, from what they wrote into it."""
+    """Return in words which process holds a lock, as it wrote into the file."""
     try:
         owner = json.loads(os.pread(handle, _MOST_BYTES, 0))
         pid, host, since = (shown(owner[name]) for name in ("pid", "host", "since"))

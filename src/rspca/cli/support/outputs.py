@@ -1,4 +1,4 @@
-"""What commands write: components.csv and scores.csv, read back too, and the check that they can be written at all."""
+"""What commands write: components.csv and scores.csv, and checks that they can be written."""
 
 from __future__ import annotations
 

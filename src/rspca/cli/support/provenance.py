@@ -20,7 +20,7 @@ _BLOCK = 1 << 20
 
 
 def provenance(inputs: list[dict[str, Any]], *, seed: int | None = None) -> dict[str, Any]:
-    """Return what a reader needs to do the same again; no path of this machine but those that were typed."""
+    """Return what is needed to reproduce a result; the only paths are those that were typed."""
     return {
         "inputs": [{name: entry[name] for name in ("name", "bytes", "sha256")} for entry in inputs],
         "rspca": __version__,

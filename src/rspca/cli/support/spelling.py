@@ -31,7 +31,7 @@ LONGEST_VALUE = 80
 
 
 def option_writer(parameters: Sequence[inspect.Parameter]) -> Writer:
-    """Return what writes arguments of the library as options of a command with these parameters."""
+    """Return a function that writes arguments of the library as options of a command."""
     known = {
         parameter.name: (_option(parameter), isinstance(_info(parameter), ArgumentInfo)) for parameter in parameters
     }
