@@ -113,7 +113,7 @@ IRIS = "length,width,species\n5.1,3.5,setosa\n4.9,3.0,setosa\n6.4,3.2,versicolor
 
 def test_columns_of_text_become_labels_with_a_warning_unless_they_are_named(table, recwarn):
     with pytest.warns(
-        UserWarning, match=r"1 column\(s\) without numbers \(species\) are kept as labels.*labels=\['spec"
+        UserWarning, match=r"1 column\(s\) without numbers \(species\) are used as labels.*labels=\['spec"
     ):
         found = table(IRIS)
     assert found.feature_names.tolist() == ["length", "width"]

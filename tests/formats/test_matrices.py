@@ -354,7 +354,7 @@ def test_parquet_keeps_names_and_labels(parquet):
     assert table.feature_names.tolist() == ["a", "b"]
     assert table.samples["kind"].tolist() == ["u", "u", "v"]
     assert table.samples["on"].tolist() == [True, False, True]
-    with pytest.warns(UserWarning, match=r"\(kind\) are kept as labels"):
+    with pytest.warns(UserWarning, match=r"\(kind\) are used as labels"):
         parquet({"kind": ["u", "u", "v"]} | frame)
     assert parquet({"id": ["u", "v", "w"]} | frame).sample_names.tolist() == ["u", "v", "w"]
 

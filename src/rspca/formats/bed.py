@@ -18,12 +18,12 @@ from rspca.genetics.plink import mapped_rows, next_to, read_bim
 from rspca.genetics.selection import (
     check_called,
     check_distinct,
-    chosen_people,
-    chosen_snps,
+    frequent_snps,
     is_autosomes,
-    kept_snps,
-    nothing_left,
+    no_snp_message,
     same_people,
+    select_people,
+    select_snps,
 )
 from rspca.operators.plink import PackedOperator, Part
 
@@ -96,21 +96,21 @@ def read_bed(
     files = [
         mapped_rows(path, len(people["iid"]), len(table["snp"])) for path, table in zip(paths, tables, strict=True)
     ]
-    rows, left_out = chosen_snps(tables, chromosomes, snps, exclude)
+    rows, left_out = select_snps(tables, chromosomes, snps, exclude)
     if not any(map(len, rows)):
-        raise ValueError(nothing_left(tables, chromosomes))
+        raise ValueError(no_snp_message(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
     where = ", ".join(map(str, paths[:3]))
     check_distinct(where, described["snp"], "SNP id", "name each apart, for example with plink2 --set-all-var-ids")
-    chosen = chosen_people(people, samples)
+    chosen = select_people(people, samples)
     op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
     frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
     check_called(where, described["snp"], missing, keep=uncalled == "keep" or max_missing < 1.0)
-    kept = kept_snps(where, frequency, missing, min_frequency, max_missing)
-    if len(kept) < op.shape[1]:
-        op = op.select(kept)
-    features = {name: column[kept] for name, column in described.items()}
-    features |= {"frequency": frequency[kept], "missing": missing[kept]}
+    passing = frequent_snps(where, frequency, missing, min_frequency, max_missing)
+    if len(passing) < op.shape[1]:
+        op = op.select(passing)
+    features = {name: column[passing] for name, column in described.items()}
+    features |= {"frequency": frequency[passing], "missing": missing[passing]}
     people = people if chosen is None else {name: column[chosen] for name, column in people.items()}
     if left_out and is_autosomes(chromosomes):
         warnings.warn(left_out, UserWarning, stacklevel=3)

@@ -127,7 +127,7 @@ def check_labels(path: Path, labels: Sequence[str], names: Sequence[str]) -> Non
         raise ValueError(f"{path} has no column {unknown!r} for labels; its columns are {listed(names, 10)}.")
 
 
-def arranged(
+def arrange_columns(
     path: Path,
     X: Any,
     names: Sequence[str] | None,
@@ -154,12 +154,12 @@ def arranged(
         rows = [str(cell) for cell in others.pop(first)]
     if X.shape[1] == 0:
         raise ValueError(f"{path} has no column of numbers; its columns are {listed([*text], 10)}.")
-    kept = [name for name in others if name not in labels]
+    unnamed = [name for name in others if name not in labels]
     notes: tuple[str, ...] = ()
-    if kept:
+    if unnamed:
         notes = (
-            f"{path}: {len(kept)} column(s) without numbers ({listed(kept, 5)}) are kept as labels of the samples, not "
-            f"as features. Name them with {argument('labels', kept[:5])} to say so.",
+            f"{path}: {len(unnamed)} column(s) without numbers ({listed(unnamed, 5)}) are used as labels of samples, "
+            f"not as features. Name them with {argument('labels', unnamed[:5])} to say so.",
         )
     named = Named(X, names, rows, samples={name: _label(cells) for name, cells in others.items()}, notes=notes)
     if not transpose:

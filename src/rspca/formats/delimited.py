@@ -22,7 +22,7 @@ from rspca.base.types import Array
 from rspca.formats.columns import (
     DECIMAL_COMMA,
     advice_for_text,
-    arranged,
+    arrange_columns,
     check_labels,
     check_row_names,
     is_missing_cell,
@@ -173,7 +173,7 @@ class _Cells:
             if self.names[j] not in (*self.labels, self.row_names):
                 self._check_text(j, column)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
-        found = arranged(
+        found = arrange_columns(
             self.path,
             values,
             [self.names[j] for j in self.numeric] if self.has_names else None,

@@ -13,7 +13,7 @@ from rspca.base.files import is_gzipped
 from rspca.base.memory import check_room
 from rspca.formats.columns import (
     advice_for_text,
-    arranged,
+    arrange_columns,
     check_labels,
     check_row_names,
     is_truth,
@@ -85,7 +85,7 @@ def read_parquet(
         levels = zip(*(described[level] for level in index), strict=True)
         described[joined] = ["/".join(map(str, labels_of_row)) for labels_of_row in levels]
         wanted = [*wanted, *index]
-    return arranged(
+    return arrange_columns(
         path,
         _matrix(path, table, numeric),
         numeric,

@@ -90,15 +90,15 @@ def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Na
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
-    kept = var if chosen is None else var.iloc[chosen]
-    twice = kept.index[kept.index.duplicated()]
+    variables = var if chosen is None else var.iloc[chosen]
+    twice = variables.index[variables.index.duplicated()]
     if len(twice):
         raise ValueError(f"{path}: variables occur more than once: {twice[0]}, ...; use adata.var_names_make_unique().")
     return Named(
-        held(X, chosen, limit, str(path)),
-        [str(name) for name in kept.index],
+        load_or_stream(X, chosen, limit, str(path)),
+        [str(name) for name in variables.index],
         [str(name) for name in obs.index],
-        {str(name): plain(kept[name]) for name in kept},
+        {str(name): plain(variables[name]) for name in variables},
         {str(name): plain(obs[name]) for name in obs},
     )
 
@@ -124,7 +124,7 @@ def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:
     return np.flatnonzero(marked)
 
 
-def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
+def load_or_stream(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     """Return a matrix on disk in memory if it takes no more than `limit` bytes, else streamed in as much.
 
     Parameters

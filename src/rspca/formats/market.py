@@ -39,7 +39,7 @@ _FOLLOWS[_LINE, [_DIGIT, _SIGN, _POINT, _SPACE, _RETURN, _LINE]] = True
 _RIGHT = _FOLLOWS.ravel()
 
 
-def parsed(path: Path) -> Any:
+def parse_matrix(path: Path) -> Any:
     """Return the matrix of a file, sparse if it is, or raise a ValueError that says what is wrong with it."""
     _check_header(path)
     with opened(path) as file:

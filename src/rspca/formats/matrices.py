@@ -12,7 +12,7 @@ import scipy.sparse
 from rspca.base.checks import RefusedFile, reason
 from rspca.base.types import Array
 from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
-from rspca.formats.market import check_sides, parsed
+from rspca.formats.market import check_sides, parse_matrix
 from rspca.formats.named import Named, plain
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
 
@@ -89,7 +89,7 @@ def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
     """
     path = matrix_of_folder(path) or path
     try:
-        X = parsed(path)
+        X = parse_matrix(path)
     except Exception as error:
         raise _damaged(path, "a Matrix Market file, or it is cut off", error) from error
     _check_numbers(path, X)

@@ -272,14 +272,14 @@ def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
             f"model: {_some(list(coverage.without))}. Leave them out with {argument('empty', 'drop')}."
         )
     if coverage.without and empty == "drop":
-        kept = np.flatnonzero(np.diff(matrix.indptr) > 0)
-        if not len(kept):
+        filled = np.flatnonzero(np.diff(matrix.indptr) > 0)
+        if not len(filled):
             raise ValueError(
                 f"none of the {len(words.documents)} documents has a word that weighs anything in the model; give "
                 "documents in its language and on its subjects."
             )
-        names = tuple(words.documents[i] for i in kept)
-        return _weighted_as(weights, Terms(words.matrix[kept], words.vocabulary, names), empty)
+        names = tuple(words.documents[i] for i in filled)
+        return _weighted_as(weights, Terms(words.matrix[filled], words.vocabulary, names), empty)
     source = DocumentTerms(weights, compact(words.matrix), words.vocabulary, coverage)
     return Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, source)
 

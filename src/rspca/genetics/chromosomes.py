@@ -113,11 +113,13 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
     return tuple(dict.fromkeys(found))
 
 
-def left_out_note(chromosomes: Sequence[Array], kept: Sequence[Array], naming: Naming, *, autosomes: bool) -> str:
+def left_out_note(chromosomes: Sequence[Array], selected: Sequence[Array], naming: Naming, *, autosomes: bool) -> str:
     """Return in words how many SNPs lie on chromosomes that are not used; nothing if none does."""
     total = sum(map(len, chromosomes))
     counts = Counter(
-        str(label) for names, used in zip(chromosomes, kept, strict=True) for label in np.asarray(names)[~used].tolist()
+        str(label)
+        for names, used in zip(chromosomes, selected, strict=True)
+        for label in np.asarray(names)[~used].tolist()
     )
     if not counts:
         return ""

@@ -47,7 +47,7 @@ class Chosen(NamedTuple):
     note: str
 
 
-def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
+def select_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
     """Return the rows of each .bim that are used; warn of chromosomes and SNPs that are in none."""
     asked = None if snps is None else list(dict.fromkeys(line[0] for line in _listed("snps", snps)))
     naming = naming_of(tables)
@@ -57,14 +57,14 @@ def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
     found = set[str]()
     rows = []
     for table, places, used in zip(tables, names, on_chromosomes, strict=True):
-        kept = used.copy()
+        mask = used.copy()
         if asked is not None:
             listed = np.isin(table["snp"], asked)
             found.update(table["snp"][listed].tolist())
-            kept &= listed
+            mask &= listed
         if regions is not None:
-            kept &= ~inside(places, table["position"], regions)
-        rows.append(np.flatnonzero(kept))
+            mask &= ~inside(places, table["position"], regions)
+        rows.append(np.flatnonzero(mask))
     if asked is not None:
         _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
     labels = [table["chromosome"] for table in tables]
@@ -114,7 +114,7 @@ def _regions_of(exclude: PathLike, naming: Naming) -> Any:
     return [region._replace(chromosome=naming.of_request(region.chromosome)) for region in read_regions(exclude)]
 
 
-def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
+def no_snp_message(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
     """Return what to say where no SNP was chosen."""
     there = dict.fromkeys(name for table in tables for name in table["chromosome"].tolist())
     return (
@@ -124,7 +124,7 @@ def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str
     )
 
 
-def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
+def select_people(people: Mapping[str, Array], samples: Any) -> Array | None:
     """Return the rows of the .fam that are to be used, or None for all."""
     if samples is None:
         return None
@@ -167,14 +167,14 @@ def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
         )
 
 
-def kept_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
+def frequent_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
     """Return the SNPs that are common enough and called often enough; `where` names the files in errors."""
     # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
     common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
-    kept = np.flatnonzero(common & (missing <= max_missing))
-    if not len(kept):
+    passing = np.flatnonzero(common & (missing <= max_missing))
+    if not len(passing):
         raise ValueError(
             f"{where}: no SNP has {argument('min_frequency', min_frequency)} and "
             f"{argument('max_missing', max_missing)}; loosen them."
         )
-    return kept
+    return passing
