@@ -19,7 +19,7 @@ from benchmarks.data import benchmark_matrix
 from rspca.certificates import certify as module
 from rspca.certificates import strategy
 
-CASES = 1200
+CASES = 1000
 """Cases (matrix, k) that are compared with enumeration."""
 
 
