@@ -207,7 +207,7 @@ def test_decimal_commas_in_the_first_row_are_refused_too(table):
 def test_labels_and_options_that_are_not_there_are_told(table):
     with pytest.raises(ValueError, match="has no column 'spezies' for labels; its columns are length, width, species"):
         table(IRIS, labels="spezies")
-    with pytest.raises(TypeError, match=r"layer is no option for \.csv; its options are labels, transpose, delimiter"):
+    with pytest.raises(TypeError, match=r"layer is no option for \.csv; its options are labels, transpose, row_names"):
         table(IRIS, layer="counts")
 
 
