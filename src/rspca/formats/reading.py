@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     path : path, or list of paths
         {formats}
     **options
-        Of the reader of this format.
+        Options of the reader of this format.
 
     Returns
     -------
@@ -71,7 +72,8 @@ def _described(reader: registry.Reader) -> str:
     extra = f" Needs the extra ``{reader.extra}``." if reader.extra else ""
     function = reader.read.replace(":", ".")
     suffixes = ", ".join(f"``{suffix}``" for suffix in reader.suffixes)
-    return f"{suffixes}\n            {reader.about}{extra} Options: :func:`~{function}`."
+    lines = textwrap.wrap(f"{reader.about}{extra} Options: :func:`~{function}`.", 106, break_on_hyphens=False)
+    return "\n            ".join([suffixes, *lines])
 
 
 if read.__doc__:  # python -OO has none

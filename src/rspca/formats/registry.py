@@ -98,7 +98,7 @@ READERS = (
             *("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
             *("bim", "fam", "dtype", "encoding", "client", "on_step"),
         ),
-        about="PLINK 1 genotypes with .bim and .fam in the same folder; several, one per chromosome, are one table.",
+        about="PLINK 1 genotypes with .bim and .fam; the suffix may be left out, and several files are one table.",
         extra="genetics",
         several=True,
         mapped=True,
