@@ -17,7 +17,7 @@ def test_a_place_is_imported_when_it_is_used(monkeypatch, tmp_path):
 
 
 def test_a_place_that_is_not_there_is_an_error():
-    with pytest.raises(ModuleNotFoundError, match="rspca.nowhere"):
+    with pytest.raises(ModuleNotFoundError, match=r"rspca\.nowhere"):
         load("rspca.nowhere:read")
     with pytest.raises(AttributeError, match="fly"):
         load("rspca.base.imports:fly")
