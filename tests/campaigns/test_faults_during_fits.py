@@ -128,7 +128,7 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
     data.write_bytes(whole)
     status, said = ended(tmp_path, *FIT_MAPPED, "--resume")
     assert status == 0, said
-    assert "going on after 2 component(s)" in said
+    assert "continuing after 2 component(s)" in said
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------

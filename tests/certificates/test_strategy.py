@@ -239,13 +239,13 @@ def test_an_interrupt_before_all_has_examined_nothing(monkeypatch):
 def told(monkeypatch):
     """Note the deadlines that components are certified by, and change what is proven."""
     seen = SimpleNamespace(deadlines=[], change=lambda found: found)
-    original = module.certify_operator
+    original = module.certify_prepared
 
-    def certify_operator(*arguments, deadline, **options):
+    def certify_prepared(*arguments, deadline, **options):
         seen.deadlines.append(deadline - time.perf_counter())
         return seen.change(original(*arguments, deadline=deadline, **options))
 
-    monkeypatch.setattr(module, "certify_operator", certify_operator)
+    monkeypatch.setattr(module, "certify_prepared", certify_prepared)
     return seen
 
 

@@ -74,7 +74,7 @@ def test_a_stopped_fit_goes_on_to_the_same_bits(folder, by):
         assert first.returncode == -signal.SIGKILL
     second = call(*ARGUMENTS, "-o", "out", "--resume", cwd=folder)
     assert second.returncode == 0, second.stderr
-    assert one_line(second.stderr) == "rspca: going on after 2 component(s) of out/partial.npz."
+    assert one_line(second.stderr) == "rspca: continuing after 2 component(s) of out/partial.npz."
     check_as_uninterrupted(folder)
 
 

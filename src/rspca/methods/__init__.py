@@ -1,36 +1,38 @@
-"""Every method in one table: name -> callable(op, n_components, k, *, normalization, deflation, rng, **options)."""
+"""Every method in one table: name -> Method, called as (op, n_components, k, *, normalization, deflation, rng, ...)."""
 
 from __future__ import annotations
 
-from rspca.methods.dspca import dspca
-from rspca.methods.gpower import gpower_l0, gpower_l1
-from rspca.methods.greedy import greedy
+from rspca.algorithm.component import Options
+from rspca.algorithm.deflate import projection
+from rspca.methods.dspca import check_dspca, dspca
+from rspca.methods.gpower import check_gpower, gpower_l0, gpower_l1, masked
+from rspca.methods.greedy import check_greedy, greedy
 from rspca.methods.maxcomp import maxcomp
 from rspca.methods.pca import pca
-from rspca.methods.rotation import rotation
-from rspca.methods.rspca import rspca
-from rspca.methods.scotlass import scotlass
-from rspca.methods.settings import Method, checked
-from rspca.methods.spannogram import spannogram
+from rspca.methods.registry import Method
+from rspca.methods.rotation import check_rotation, rotation
+from rspca.methods.rspca import check_rspca, rspca
+from rspca.methods.scotlass import check_scotlass, scotlass
+from rspca.methods.spannogram import check_spannogram, spannogram
 from rspca.methods.spasm import spasm
-from rspca.methods.tpower import tpower
+from rspca.methods.tpower import check_tpower, tpower
 
 METHODS: dict[str, Method] = {
-    "rspca": checked(rspca),
-    "maxcomp": checked(maxcomp),
-    "spasm": checked(spasm),
-    "gpower-l1": checked(gpower_l1),
-    "gpower-l0": checked(gpower_l0),
-    "tpower": checked(tpower),
-    "scotlass": checked(scotlass),
-    "rotation": checked(rotation),
-    "greedy": checked(greedy),
-    "spannogram": checked(spannogram),
-    "dspca": checked(dspca),
-    "pca": checked(pca),
+    method.name: method
+    for method in (
+        Method("rspca", rspca, rounds=True, defaults=Options()._asdict(), check_values=check_rspca),
+        Method("maxcomp", maxcomp),
+        Method("spasm", spasm, joint=True),
+        Method("gpower-l1", gpower_l1, check_gpower, own_deflation=projection),
+        Method("gpower-l0", gpower_l0, check_gpower, own_deflation=masked),
+        Method("tpower", tpower, check_tpower),
+        Method("scotlass", scotlass, check_scotlass),
+        Method("rotation", rotation, check_rotation, joint=True),
+        Method("greedy", greedy, check_greedy),
+        Method("spannogram", spannogram, check_spannogram),
+        Method("dspca", dspca, check_dspca),
+        Method("pca", pca, dense=True),
+    )
 }
 
-FOUND_TOGETHER = ("spasm", "rotation")
-"""Methods whose components are not found one after another: none of them is there before all are."""
-
-__all__ = ["FOUND_TOGETHER", "METHODS"]
+__all__ = ["METHODS", "Method"]
