@@ -270,7 +270,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _both_snps(self, X: Any) -> bool:
         """Tell whether this model and X both know SNPs, so that alleles decide what is counted."""
-        return isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features)
+        known = getattr(self, "features_", None)
+        return isinstance(X, Table) and bool(known) and are_snps(known) and are_snps(X.features)
 
     def _used_features(self) -> Array:
         return np.flatnonzero(np.any(self.components_ != 0.0, axis=0))

@@ -120,8 +120,10 @@ def spca(
         warnings.warn(
             f"{which} holds whole numbers, like raw counts: components then follow the depth of cells and the most "
             "abundant genes. Normalize first, for example with sc.pp.normalize_total(adata) and sc.pp.log1p(adata), or "
-            "choose another layer.", UserWarning, stacklevel=2,
-        )  # fmt: skip
+            "choose another layer.",
+            UserWarning,
+            stacklevel=2,
+        )
     if adata.isbacked and layer is None:
         op = as_operator(held(X, genes, memory, str(adata.filename)))
     else:

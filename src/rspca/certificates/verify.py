@@ -26,8 +26,11 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     loadings = np.zeros(certificate.n_features)
     loadings[certificate.support] = certificate.loadings
     prepared: dict[str, Any] = {
-        "after": after, "deflation": deflation, "center": certificate.center, "scale": certificate.scale
-    }  # fmt: skip
+        "after": after,
+        "deflation": deflation,
+        "center": certificate.center,
+        "scale": certificate.scale,
+    }
     reached = variance_given(X, loadings, **prepared)
     honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
     if not honest or certificate.status != status_of(reached, certificate.upper, tol):

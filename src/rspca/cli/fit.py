@@ -135,7 +135,7 @@ def _write(
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
     from rspca.cli.support.outputs import write_components, write_scores
-    from rspca.cli.support.page import write_page
+    from rspca.report import write_report
 
     written = ["components.csv", "scores.csv", "model.npz", *([] if page is None else ["report.html"])]
     replaced = [name for name in written if (out / name).exists()]
@@ -144,7 +144,7 @@ def _write(
         write_components(out / "components.csv", model, table)
         write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
         if page is not None:
-            write_page(out / "report.html", model, scores=scores, **page)
+            write_report(out / "report.html", model, scores=scores, **page)
     if page is None and (out / "report.html").exists():
         typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
     return written, replaced

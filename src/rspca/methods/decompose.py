@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rspca.algorithm.component import Options, check_memory
-from rspca.algorithm.deflate import DEFLATIONS
 from rspca.algorithm.feature_limits import Choice, Groups, limits
 from rspca.algorithm.results import Component, Decomposition, OnComponent
 from rspca.base.arguments import argument
@@ -60,8 +59,7 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
     check_choice("method", given["method"], METHODS)
     method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
-    check_choice("deflation", deflation, DEFLATIONS)  # without the own one of a method
-    run = METHODS["rspca"].checked(given["normalization"], deflation, options)
+    run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
     if not method.rounds:
         check_options(options, OPTIONS, method.name)
         run = run._replace(options={})

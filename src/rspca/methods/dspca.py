@@ -12,6 +12,7 @@ from rspca.base.checks import TooLarge
 from rspca.base.types import Report
 from rspca.certificates.bounds.semidefinite import semidefinite
 from rspca.linalg.vectors import top_k
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 MOST_FEATURES = 500
@@ -41,3 +42,6 @@ def check_dspca(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> di
             f"{MOST_FEATURES} are allowed. Choose fewer features first, or another method."
         )
     return options
+
+
+DSPCA = Method("dspca", dspca, check_dspca)

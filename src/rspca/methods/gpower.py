@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.algorithm.deflate import projection
 from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column
 from rspca.base.checks import check_integer, check_real
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import soft, spread
 from rspca.methods.penalty import Solved, closest_from_above
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 from rspca.operators.rank_one import LowRank
 
@@ -69,9 +71,6 @@ def gpower(
     return Found(support, end.x[support], end.n_iter, end.converged)
 
 
-gpower_l1, gpower_l0 = partial(gpower, L1), partial(gpower, L0)
-
-
 def check_gpower(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
     """Refuse a penalty that leaves nothing, and a start that is no column."""
     rho, start = options["rho"], options["start"]
@@ -125,3 +124,7 @@ def single_unit(
 
 def _only(values: Array, eligible: Array) -> Array:
     return spread(values[eligible], eligible, len(values))
+
+
+GPOWER_L1 = Method("gpower-l1", partial(gpower, L1), check_gpower, own_deflation=projection)
+GPOWER_L0 = Method("gpower-l0", partial(gpower, L0), check_gpower, own_deflation=masked)

@@ -14,6 +14,7 @@ from rspca.base.types import Array, Report
 from rspca.certificates.bounds.duals import scores_dual, separating_penalties
 from rspca.certificates.certify import rounding_margin
 from rspca.linalg.eigen import leading_pairs
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
@@ -127,3 +128,6 @@ def _factor(op: OperatorMixin) -> Array:
         return np.asarray(op.columns(np.arange(n)), dtype=np.float64)
     values, vectors = np.linalg.eigh(op.gram_block(np.arange(n)))
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+GREEDY = Method("greedy", greedy, check_greedy)

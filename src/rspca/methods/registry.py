@@ -33,7 +33,7 @@ class Settings(NamedTuple):
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Method:
     """A row of the table of methods; calling it returns the components of an operator.
 
@@ -57,6 +57,11 @@ class Method:
     """Options and their defaults, if they are not those of the keyword arguments of `find`."""
     check_values: Callable[[Mapping[str, Any]], None] = lambda options: None
     """Raises for options that no data allow; `check` raises for what these data do not allow."""
+
+    def __repr__(self) -> str:
+        """Return the name and the options in one line."""
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Method({self.name!r}{options})"
 
     @cached_property
     def options(self) -> Mapping[str, Any]:

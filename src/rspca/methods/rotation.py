@@ -12,6 +12,7 @@ from rspca.algorithm.loop import Found, eligible_features, largest_varying, nume
 from rspca.base.checks import check_choice, check_integer
 from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 LENGTHS = {"unit": 0.0, "sqrt": 0.5, "inverse": -0.5}
@@ -92,3 +93,6 @@ def _best_angle(x: Array, y: Array) -> float:
     squares = (x + 1j * y) ** 2
     fourth = np.sum(squares**2) - np.sum(squares) ** 2 / len(x)
     return float(np.angle(fourth) / 4.0) if abs(fourth) > 1e-14 * np.sum(np.abs(squares) ** 2) else 0.0
+
+
+ROTATION = Method("rotation", rotation, check_rotation, joint=True)

@@ -13,6 +13,7 @@ from rspca.algorithm.relax import SOLVERS
 from rspca.base.checks import check_choice, check_draws, check_real
 from rspca.base.threads import small_products_in_one_thread
 from rspca.base.types import Report
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 
@@ -33,3 +34,6 @@ def check_rspca(options: Mapping[str, Any]) -> None:
     check_draws(options["n_draws"])
     if options["s"] is not None:
         check_real("s", options["s"], 0.0, strict=True)
+
+
+RSPCA = Method("rspca", rspca, rounds=True, defaults=Options()._asdict(), check_values=check_rspca)

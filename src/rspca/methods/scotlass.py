@@ -14,6 +14,7 @@ from rspca.base.types import Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import spread
 from rspca.methods.penalty import Solved, closest_from_above
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-12
@@ -54,3 +55,6 @@ def check_scotlass(op: OperatorMixin, ks: list[int], options: dict[str, Any]) ->
     if options["t"] is not None:
         check_real("t", options["t"], 1.0)
     return options
+
+
+SCOTLASS = Method("scotlass", scotlass, check_scotlass)

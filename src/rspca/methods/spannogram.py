@@ -13,6 +13,7 @@ from rspca.base.checks import check_choice
 from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import top_k
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ARCS = 16
@@ -107,3 +108,6 @@ def _highest(one: float, other: float, angle: float) -> float:
     if one <= other * cosine or other <= one * cosine:
         return max(one, other)
     return float(np.sqrt((one - other) ** 2 + 4.0 * one * other * np.sin(angle / 2.0) ** 2) / np.sin(angle))
+
+
+SPANNOGRAM = Method("spannogram", spannogram, check_spannogram)

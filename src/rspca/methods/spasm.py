@@ -10,6 +10,7 @@ from rspca.algorithm.loop import Found, eligible_features, numerical_rank
 from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import soft, spread, top_k
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-14
@@ -65,3 +66,6 @@ def sparse_step(c: Array, k: int, eligible: Array, *, strict: bool) -> Array:
         kept = eligible[top_k(size, k)]
         b = spread(c[kept], kept, len(c))
     return np.asarray(b / np.linalg.norm(b))
+
+
+SPASM = Method("spasm", spasm, joint=True)

@@ -10,6 +10,7 @@ from rspca.algorithm.loop import Found, eligible_features, largest_varying, long
 from rspca.base.checks import check_vector
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import spread
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 
@@ -50,3 +51,6 @@ def check_tpower(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> d
     """Refuse a start that is no vector of this length."""
     start = options["start"]
     return options if start is None else options | {"start": check_vector("start", start, op.shape[1])}
+
+
+TPOWER = Method("tpower", tpower, check_tpower)

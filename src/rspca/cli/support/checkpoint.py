@@ -27,9 +27,14 @@ NAME = "partial.npz"
 _META = "partial.json"
 _FORMAT = 1
 _NUMBERS: dict[str, Any] = {
-    "variance": float, "n_features": int, "n_iter": int, "converged": bool, "passes": float,
-    "relaxed_variance": float | None, "swap_optimal": bool | None,
-}  # fmt: skip
+    "variance": float,
+    "n_features": int,
+    "n_iter": int,
+    "converged": bool,
+    "passes": float,
+    "relaxed_variance": float | None,
+    "swap_optimal": bool | None,
+}
 
 
 class Partial:
@@ -72,9 +77,11 @@ class Partial:
                 used = np.flatnonzero(one.inclusion_probability)
                 arrays |= {f"{number}.included": used, f"{number}.inclusion": one.inclusion_probability[used]}
         meta = {
-            "format": _FORMAT, "settings": self.settings, "data": self.data,
+            "format": _FORMAT,
+            "settings": self.settings,
+            "data": self.data,
             "components": [_numbers(one) for one in found],
-        }  # fmt: skip
+        }
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)

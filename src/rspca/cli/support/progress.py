@@ -114,9 +114,12 @@ def _bar(total: int, done: Done, what: str, start: int) -> Iterator[OnStep]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = [
-        BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
-    ]  # fmt: skip
+    ]
     # The time left is estimated from all components so far: one may take longer than the half minute that is usual.
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1e9) as bar:
         task = bar.add_task("reading", total=total, completed=start)

@@ -19,7 +19,9 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
     """Return all that a fit found, with names."""
     certificates = getattr(model, "certificates_", [None] * model.n_components_)
     return {
-        "n_samples": model.n_samples_, "n_features": model.n_features_in_, "method": model.method,
+        "n_samples": model.n_samples_,
+        "n_features": model.n_features_in_,
+        "method": model.method,
         "components": [
             {
                 "component": j + 1,
@@ -27,7 +29,9 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
                 "explained_variance_ratio": model.explained_variance_ratio_[j],
                 "features": [
                     {
-                        "name": table.feature_names[one.name], "index": one.name, "loading": one.loading,
+                        "name": table.feature_names[one.name],
+                        "index": one.name,
+                        "loading": one.loading,
                         "inclusion_probability": one.inclusion_probability,
                         **{name: table.features[name][one.name] for name in table.features},
                     }
@@ -37,7 +41,7 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
             }
             for j in range(model.n_components_)
         ],
-    }  # fmt: skip
+    }
 
 
 def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool) -> Iterator[str]:
@@ -78,14 +82,18 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
     """Return a path with names, and the k that it suggests."""
     rows = [
         {
-            "k": one.k, "variance": one.variance, "share": one.share, "upper": one.upper, "gap": one.gap,
+            "k": one.k,
+            "variance": one.variance,
+            "share": one.share,
+            "upper": one.upper,
+            "gap": one.gap,
             "features": [
                 {"name": table.feature_names[i], "index": i, "loading": loading}
                 for i, loading in zip(one.support, one.loadings, strict=True)
             ],
         }
         for one in points
-    ]  # fmt: skip
+    ]
     return {"points": rows, "suggested": points.suggested, "why": points.why}
 
 
