@@ -76,7 +76,7 @@ def decompose(
     on_component : callable
         Called with each Component as it is found, before the next one is sought.
     earlier : sequence of Component
-        The first components, found before in the same X with the same options and seed: the work goes on after
+        The first components, found before in the same X with the same options and seed: the work continues after
         them, and the result is that of one run. Not for "spasm" and "rotation", which find all together.
     **options
         As in :class:`SparsePCA`.
@@ -94,31 +94,7 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    settings = checked_settings(
-        {
-            "n_components": n_components,
-            "k": k,
-            "side": side,
-            "k_samples": k_samples,
-            "method": method,
-            "solver": solver,
-            "rounding": rounding,
-            "s": s,
-            "n_draws": n_draws,
-            "normalization": normalization,
-            "polish": polish,
-            "deflation": deflation,
-            "center": center,
-            "scale": scale,
-            "groups": groups,
-            "max_per_group": max_per_group,
-            "certify": certify,
-            "certify_seconds": certify_seconds,
-            "max_iter": max_iter,
-            "tol": tol,
-            "random_state": random_state,
-        }
-    )
+    settings = checked_settings(locals())
     return decompose_checked(X, settings, on_step=on_step, on_component=on_component, earlier=earlier)
 
 
@@ -175,12 +151,12 @@ def relax(
         raise ValueError("X has no variance: every column is constant. There is nothing to relax.")
     began = time.perf_counter()
 
-    def tell(iteration: int, variance: float) -> None:
+    def report(iteration: int, variance: float) -> None:
         if on_step is not None:
             on_step(Step("relax", 0, iteration, unit**2 * variance, None, time.perf_counter() - began))
 
     best = best_relaxation(
-        op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=tell
+        op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=report
     )
     return best._replace(x=oriented(best.x, op.dtype), variance=unit**2 * best.variance)
 

@@ -290,7 +290,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
 
     def score_table(self, table: Table) -> dict[str, Array]:
-        """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
+        """Return the scores of a table next to what it knows of its samples: for genotypes, FID and IID."""
         scores = self.transform(table)
         names = self.get_feature_names_out()
         return dict(table.samples) | {str(name): np.asarray(scores)[:, i] for i, name in enumerate(names)}
@@ -397,7 +397,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise in_one_line(error) from error
 
     def _warn_without_means(self) -> None:
-        """Say so where scores are not centered, because a Gram matrix told no means."""
+        """Warn that scores are not centered if the model was fitted to a Gram matrix, which has no means."""
         if self.center and self.n_samples_ == 0:
             message = "The model was fitted to a Gram matrix, which has no means: X is taken as it is. Center it first."
             warnings.warn(message, UserWarning, stacklevel=3)
@@ -479,11 +479,11 @@ def _unchanged_on_failure(model: SparsePCA) -> Iterator[None]:
 def _at_most(k: Any, n_features: int) -> Any:
     """Return k, with entries above the number of features lowered to it and a warning."""
     each: list[Any] = np.asarray(k, dtype=object).reshape(-1).tolist() if np.ndim(k) < 2 else []
-    if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
+    if not all(isinstance(entry, numbers.Integral) for entry in each) or all(entry <= n_features for entry in each):
         return k
     message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
-    return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]
+    return min(k, n_features) if np.ndim(k) == 0 else [min(entry, n_features) for entry in k]
 
 
 def load(path: str | os.PathLike[str]) -> SparsePCA:

@@ -68,7 +68,7 @@ def test_a_stopped_fit_goes_on_to_the_same_bits(folder, by):
     if by == "SIGINT":
         assert first.returncode == 130
         assert one_line(first.stderr) == (
-            "rspca: interrupted; 2 of 4 component(s) are kept in out/partial.npz: the same command with --resume goes on."  # noqa: E501
+            "rspca: interrupted; 2 of 4 component(s) are kept in out/partial.npz: the same command with --resume continues."  # noqa: E501
         )
     else:
         assert first.returncode == -signal.SIGKILL

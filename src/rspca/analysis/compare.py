@@ -45,7 +45,7 @@ class Comparison(tuple[Compared, ...]):
     skipped: dict[str, str]
     """Methods that refused data of this size, with their reasons."""
     certificate: Certificate | None
-    """What is proven of all k features; its ``upper`` is the bound beside every method."""
+    """What is proven of all k features; its ``upper`` is the bound that every method is compared with."""
 
     def __new__(
         cls,
@@ -155,7 +155,7 @@ class _Found(NamedTuple):
 def _compared(
     found: list[_Found], skipped: dict[str, str], largest: float, k: int, proof: Certificate | None = None
 ) -> Comparison:
-    """Return what was found as rows, best first, beside the best of them and what is proven."""
+    """Return the components as rows, best first, compared with the best of them and with what is proven."""
     ordered = sorted(found, key=lambda row: -row.component.variance)
     best = next((row.component.support for row in ordered if not METHODS[row.method].dense), None)
     rows = (

@@ -106,14 +106,14 @@ def path(
     started, points = time.perf_counter(), dict[int, PathPoint]()
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
 
-    def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
+    def record(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
         gap = None if upper is None else (upper - value) / value
         upper = None if upper is None else unit**2 * upper
         points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, oriented(loadings, op.dtype))
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
-    supports, known = _supports(op, wanted, rng, tell), Known(op)
+    supports, known = _supports(op, wanted, rng, record), Known(op)
     deadline = time.perf_counter() + seconds
     for number, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]
@@ -132,7 +132,7 @@ def path(
                 on_step=only_compiling(on_step),
             )
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
-        tell(k, value, support, loadings, upper)
+        record(k, value, support, loadings, upper)
         if on_step is not None:
             point = points[k]
             on_step(Step(f"k = {k}", 0, number + 1, point.variance, point.upper, time.perf_counter() - started))
@@ -168,11 +168,11 @@ def suggestion(ks: Sequence[int], shares: Sequence[float]) -> tuple[int, str]:
 
 
 def _supports(
-    op: OperatorMixin, ks: list[int], rng: np.random.Generator, tell: Callable[[int, float, Array, Array], None]
+    op: OperatorMixin, ks: list[int], rng: np.random.Generator, record: Callable[[int, float, Array, Array], None]
 ) -> dict[int, Array]:
     """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one.
 
-    `tell` hears of those found afresh.
+    `record` is called with those found afresh.
     """
     choice = Choice(eligible_features(op))
     best: dict[int, tuple[float, Array]] = {}
@@ -180,7 +180,7 @@ def _supports(
         found = rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
         value, loadings = refit(op.restrict(found), np.ones(len(found)))
         best[k] = (value, found)
-        tell(k, value, found, loadings)
+        record(k, value, found, loadings)
     for order in (ks, ks[::-1]):  # up, each from the one before; then down
         for before, k in itertools.pairwise(order):
             support = best[before][1]

@@ -239,9 +239,9 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "bool": _truth,
     "scale": _scale,
     "bounds": _bounds,
-    "support": lambda value: np.array([_whole(one) for one in value], dtype=np.intp),
-    "loadings": lambda value: np.array([_finite(one) for one in value], dtype=np.float64),
-    "assumptions": lambda value: tuple(_word(one) for one in value),
+    "support": lambda value: np.array([_whole(entry) for entry in value], dtype=np.intp),
+    "loadings": lambda value: np.array([_finite(entry) for entry in value], dtype=np.float64),
+    "assumptions": lambda value: tuple(_word(words) for words in value),
 }
 """How entries are read: by the name of a field, else by its type."""
 

@@ -20,7 +20,7 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     if n_features != certificate.n_features:
         raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
     count = 0 if after is None or np.size(after) == 0 else len(np.atleast_2d(after))
-    if set(given_earlier(count)) != {one for one in certificate.assumptions if one.startswith("given the ")}:
+    if set(given_earlier(count)) != {words for words in certificate.assumptions if words.startswith("given the ")}:
         said = ", ".join(certificate.assumptions)
         raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
     loadings = np.zeros(certificate.n_features)

@@ -42,7 +42,9 @@ def fit(
     seed: Seed = 0,
     label: LabelOption = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the components of a run that stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue after the components of a run that stopped.")
+    ] = False,
     preparing: Preparing,
     reading: Reading,
     talking: Talking,
@@ -55,7 +57,7 @@ def fit(
     rspca fit docs/ -k 60 -n 4
     rspca fit large.npy -k 100 -n 20 -o out --resume
 
-    A run that was stopped goes on with --resume, and gives what it would have given. An earlier result in the folder is
+    A run that was stopped continues with --resume, with the result of one run. An earlier result in the folder is
     replaced when the new one is complete. Two runs cannot write to one folder at the same time.
     """
     from rspca.cli.support.changed_files import Watched

@@ -111,7 +111,6 @@ def decompose_checked(
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
         prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(earlier))
-    ks = [n] * n_components if method.dense else ks
     with threads_for(op):
         components = method.run(
             op, ks, run, rng, on_step=on_step, on_component=on_component, earlier=earlier, prove=prove

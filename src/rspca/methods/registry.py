@@ -68,8 +68,10 @@ class Method:
         """Names of the options, with their defaults."""
         if self.defaults is not None:
             return self.defaults
-        keywords = [one for one in self._parameters.values() if one.kind is inspect.Parameter.KEYWORD_ONLY]
-        return {one.name: one.default for one in keywords if one.name not in GIVEN_BY_THE_LOOP}
+        keywords = [
+            parameter for parameter in self._parameters.values() if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        ]
+        return {parameter.name: parameter.default for parameter in keywords if parameter.name not in GIVEN_BY_THE_LOOP}
 
     @cached_property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -171,7 +173,7 @@ class Method:
 
     def check_earlier(self, earlier: Sequence[Component], n_components: int, n_features: int) -> None:
         """Raise if these components cannot be the first of those asked for."""
-        if not isinstance(earlier, Sequence) or not all(isinstance(one, Component) for one in earlier):
+        if not isinstance(earlier, Sequence) or not all(isinstance(component, Component) for component in earlier):
             raise TypeError(f"earlier={spelled(earlier)} must be a list of Component, as decompose returned them.")
         if not len(earlier):
             return
@@ -179,7 +181,7 @@ class Method:
             raise ValueError(
                 f"{argument('method', self.name)} finds all components together; it cannot continue after earlier ones."
             )
-        if len(earlier) > n_components or any(one.n_features != n_features for one in earlier):
+        if len(earlier) > n_components or any(component.n_features != n_features for component in earlier):
             raise ValueError(
                 f"earlier holds {len(earlier)} component(s) of {earlier[0].n_features} features; at most "
                 f"{argument('n_components', n_components)} of the {n_features} features of X can be continued."

@@ -94,20 +94,20 @@ def best_supports(V: Array, k: int, count: int) -> tuple[list[Array], int]:
         half = middle - first
         heapq.heappush(arcs, (-_highest(at_first, height, half), first, middle, at_first, height))
         heapq.heappush(arcs, (-_highest(height, at_last, half), middle, last, height, at_last))
-    ranked = sorted(found.values(), key=lambda one: -one[0])[:count]
+    ranked = sorted(found.values(), key=lambda pair: -pair[0])[:count]
     return [support for _, support in ranked], evaluated
 
 
-def _highest(one: float, other: float, angle: float) -> float:
+def _highest(first: float, second: float, angle: float) -> float:
     """Return the most that a norm can reach on an arc, from its values at the ends.
 
     c = a c_1 + b c_2 has h(c) <= a h_1 + b h_2, a linear function of c, whose maximum over unit c is at an end of the
     arc or is the distance from 0 to the point in between.
     """
     cosine = np.cos(angle)
-    if one <= other * cosine or other <= one * cosine:
-        return max(one, other)
-    return float(np.sqrt((one - other) ** 2 + 4.0 * one * other * np.sin(angle / 2.0) ** 2) / np.sin(angle))
+    if first <= second * cosine or second <= first * cosine:
+        return max(first, second)
+    return float(np.sqrt((first - second) ** 2 + 4.0 * first * second * np.sin(angle / 2.0) ** 2) / np.sin(angle))
 
 
 SPANNOGRAM = Method("spannogram", spannogram, check_spannogram)
