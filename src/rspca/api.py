@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rspca.algorithm.component import Options
+from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.relax import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.algorithm.results import Component, Decomposition, OnComponent
@@ -95,7 +96,7 @@ def decompose(
     3.406155
     """
     settings = checked_settings(locals())
-    return decompose_checked(X, settings, on_step=on_step, on_component=on_component, earlier=earlier)
+    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
 
 
 def relax(

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.results import Component, Decomposition, OnComponent
 from rspca.base.arguments import argument, where_known
 from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
@@ -200,7 +201,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
                 f"and earlier.{weights}"
             )
-        fit_model(self, X, None, on_step=on_step, on_component=on_component, earlier=earlier)
+        fit_model(self, X, None, LoopOptions(on_step, on_component, earlier))
         return self
 
     def _store(self, found: Decomposition, dtype: np.dtype[Any]) -> None:
@@ -436,21 +437,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-def fit_model(
-    model: SparsePCA,
-    X: Any,
-    settings: Settings | None,
-    *,
-    on_step: OnStep | None = None,
-    on_component: OnComponent | None = None,
-    earlier: Sequence[Component] = (),
-) -> None:
+def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOptions) -> None:
     """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
     with _unchanged_on_failure(model):
         X = model._checked(X, reset=True)
         settings = checked_settings(model.get_params(deep=False)) if settings is None else settings
         settings = settings._replace(k=_at_most(model.k, X.shape[1]), groups=model.groups)
-        found = decompose_checked(X, settings, on_step=on_step, on_component=on_component, earlier=earlier)
+        found = decompose_checked(X, settings, loop)
         if not all(component.converged for component in found.components):
             why = (
                 f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{model.max_iter} iterations"

@@ -44,8 +44,17 @@ Finder = Callable[[OperatorMixin, int, Report], Found]
 """(op, k, report) -> one component of at most k features."""
 JointFinder = Callable[[OperatorMixin, list[int], Report], Iterable[Found]]
 """(op, one k per component, report) -> all components of op, or as many as its rank allows."""
-Prover = Callable[[OperatorMixin, int, Component, Report], Found]
+Prover = Callable[[OperatorMixin, int, Component, Report], Component]
 """(op, k, component, report) -> the component, or a better one, with its certificate."""
+
+
+class LoopOptions(NamedTuple):
+    """What a caller may ask of the loop over components."""
+
+    on_step: OnStep | None = None
+    on_component: OnComponent | None = None
+    earlier: Sequence[Component] = ()
+    """Components that were found before, in the same data with the same options: the loop continues after them."""
 
 
 def eligible_features(op: OperatorMixin) -> Array:
@@ -70,20 +79,18 @@ def one_by_one(
     *,
     deflate: Deflation,
     normalization: str | None,
-    on_step: OnStep | None = None,
-    on_component: OnComponent | None = None,
-    earlier: Sequence[Component] = (),
+    loop: LoopOptions,
     prove: Prover | None = None,
 ) -> list[Component]:
     """Find a component, report it, deflate, and repeat with what is left, until there are enough or nothing is left.
 
     `finders` has a pair for each component: its k, and the function that finds it. `normalization` is None if that
-    function normalizes the loadings itself. The data are deflated by `earlier` components just as they were when these
+    function normalizes the loadings itself. The data are deflated by earlier components just as they were when these
     were found, so that a loop which continues after them finds what one loop over all finds, to the last bit.
     """
-    found = list(earlier)
+    found = list(loop.earlier)
     op, unit = balanced(op)
-    report = _reporter(on_step, found, unit)
+    report = _reporter(loop.on_step, found, unit)
     total = float(op.sq_norms.sum())
     op = deflated(op, found, deflate) if len(found) < len(finders) else op
     for number, (k, find) in enumerate(finders[len(found) :], len(found)):
@@ -95,11 +102,10 @@ def one_by_one(
         if normalization is not None:
             loadings = NORMALIZATIONS[normalization](op, candidate.support, candidate.loadings)
             candidate = candidate._replace(loadings=loadings)
-        if prove is not None:
-            candidate = prove(op, k, _component(op, candidate, 1.0, before)[0], report)
-        component, scores = _component(op, candidate, unit, before)
-        if on_component is not None:  # before the step: what is reported as found has been stored
-            on_component(component)
+        proven = None if prove is None else prove(op, k, _component(op, candidate, 1.0, before)[0], report)
+        component, scores = _component(op, proven or candidate, unit, before)
+        if loop.on_component is not None:  # before the step: what is reported as found has been stored
+            loop.on_component(component)
         report("component", number, component.variance / unit**2)
         found.append(component)
         if number + 1 < len(finders):
@@ -116,7 +122,7 @@ def deflated(op: OperatorMixin, components: Sequence[Component], deflate: Deflat
 
 
 def all_together(
-    find: JointFinder, op: OperatorMixin, ks: list[int], *, normalization: str, on_step: OnStep | None = None
+    find: JointFinder, op: OperatorMixin, ks: list[int], *, normalization: str, loop: LoopOptions
 ) -> list[Component]:
     """Report what a method finds that separates its components by itself: all of them belong to the same X.
 
@@ -125,7 +131,7 @@ def all_together(
     """
     found = list[Component]()
     op, unit = balanced(op)
-    report = _reporter(on_step, found, unit)
+    report = _reporter(loop.on_step, found, unit)
     left, before = op, op.passes
     for candidate in find(op, ks, report) if op.sq_norms.any() else ():
         loadings = NORMALIZATIONS[normalization](left, candidate.support, candidate.loadings)
@@ -170,7 +176,7 @@ def _reporter(on_step: OnStep | None, found: list[Component], unit: float) -> Re
     return report
 
 
-def _component(op: OperatorMixin, found: Found, unit: float, before: float) -> tuple[Component, Array]:
+def _component(op: OperatorMixin, found: Found | Component, unit: float, before: float) -> tuple[Component, Array]:
     """Return a component as it is reported, in the units of the user, and its scores in those of op."""
     used = found.loadings != 0.0
     support, loadings = found.support[used], oriented(found.loadings[used], op.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from rspca.algorithm.component import Options, check_memory, relaxed_near, rspca_component
 from rspca.algorithm.deflate import DEFLATIONS
 from rspca.algorithm.feature_limits import Choice, Groups
-from rspca.algorithm.loop import Found, Prover, deflated, eligible_features
+from rspca.algorithm.loop import Prover, deflated, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
@@ -199,7 +200,7 @@ def prover(
     number = itertools.count(earlier)
     words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
 
-    def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Found:
+    def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
         def on_step(step: Step) -> None:
             report(step.stage, step.iteration, step.variance, step.upper)
 
@@ -220,15 +221,8 @@ def prover(
                 probability = inclusion_probabilities(near, float(s or k))
         proof = proof.of(support, loadings, op.to_float64().attained(support, loadings))
         report("certified", 0, proof.lower, proof.upper)
-        return Found(
-            support,
-            loadings,
-            component.n_iter,
-            component.converged,
-            component.relaxed_variance,
-            probability,
-            component.swap_optimal,
-            proof,
+        return replace(
+            component, support=support, loadings=loadings, inclusion_probability=probability, certificate=proof
         )
 
     return prove

@@ -60,6 +60,7 @@ def fit(
     A run that was stopped continues with --resume, with the result of one run. An earlier result in the folder is
     replaced when the new one is complete. Two runs cannot write to one folder at the same time.
     """
+    from rspca.algorithm.loop import LoopOptions
     from rspca.cli.support.changed_files import Watched
     from rspca.cli.support.checkpoint import NAME as PARTIAL
     from rspca.cli.support.checkpoint import Partial, data_of, settings_of
@@ -96,7 +97,7 @@ def fit(
                 partial.add(component)
 
             with partial.kept(count):
-                fit_model(model, table, settings, on_step=on_step, on_component=store, earlier=earlier)
+                fit_model(model, table, settings, LoopOptions(on_step, store, earlier))
                 scores = model.transform(table)
                 watched.check(
                     "its scores are of neither the old nor the new data, and nothing was written.", mapped=True

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rspca.algorithm.component import Options, check_memory
 from rspca.algorithm.feature_limits import Choice, Groups, limits
-from rspca.algorithm.results import Component, Decomposition, OnComponent
+from rspca.algorithm.loop import LoopOptions
+from rspca.algorithm.results import Decomposition
 from rspca.base.arguments import argument
 from rspca.base.checks import (
     as_generator,
@@ -22,7 +23,6 @@ from rspca.base.checks import (
 )
 from rspca.base.memory import keep_freed_blocks
 from rspca.base.threads import threads_for
-from rspca.base.types import OnStep
 from rspca.certificates.certify import prover
 from rspca.linalg.explained_variance import added_squares, largest_cosine, scores_of
 from rspca.methods import METHODS
@@ -79,22 +79,15 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
     )
 
 
-def decompose_checked(
-    X: Any,
-    settings: Settings,
-    *,
-    on_step: OnStep | None = None,
-    on_component: OnComponent | None = None,
-    earlier: Sequence[Component] = (),
-) -> Decomposition:
+def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decomposition:
     """Return sparse principal components for settings that are checked; what depends on the data is checked here."""
-    check_listener("on_step", on_step)
-    check_listener("on_component", on_component)
+    check_listener("on_step", loop.on_step)
+    check_listener("on_component", loop.on_component)
     op, method, n_components, rng = as_operator(X), settings.method, settings.n_components, settings.rng
     n = op.shape[1]
     ks = check_sparsity(settings.k, check_n_components(n_components, op.shape), n)
     ks_samples = _sample_sparsity(settings, op)
-    method.check_earlier(earlier, n_components, n)
+    method.check_earlier(loop.earlier, n_components, n)
     limits = _limits(settings, X, n, max(ks))
     if settings.run.deflation == "hotelling" and op.has_samples:
         raise ValueError(
@@ -110,12 +103,10 @@ def decompose_checked(
     if settings.certify:
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
-        prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(earlier))
+        prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(loop.earlier))
     with threads_for(op):
-        components = method.run(
-            op, ks, run, rng, on_step=on_step, on_component=on_component, earlier=earlier, prove=prove
-        )
-        left = method.run(op.transposed(), ks_samples, run, rng, on_step=on_step) if ks_samples else []
+        components = method.run(op, ks, run, rng, loop, prove)
+        left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
         V = np.vstack([c.dense() for c in components])
         measured, unit = balanced(op)
         scores = scores_of(measured, V)

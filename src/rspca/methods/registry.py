@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rspca.algorithm.deflate import DEFLATIONS, Deflation
-from rspca.algorithm.loop import Prover, all_together, one_by_one
+from rspca.algorithm.loop import LoopOptions, Prover, all_together, one_by_one
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
 from rspca.base.arguments import argument, spelled
@@ -110,8 +110,7 @@ class Method:
         settings = self.checked(normalization, self.deflation if deflation is None else deflation, options)
         self.check_earlier(earlier, n_components, op.shape[1])
         ks = [op.shape[1]] * n_components if self.dense else check_sparsity(k, n_components, op.shape[1])
-        listeners: dict[str, Any] = {"on_step": on_step, "on_component": on_component, "earlier": earlier}
-        return self.run(op, ks, settings, as_generator(rng), **listeners)
+        return self.run(op, ks, settings, as_generator(rng), LoopOptions(on_step, on_component, earlier))
 
     def run(
         self,
@@ -119,20 +118,17 @@ class Method:
         ks: list[int],
         settings: Settings,
         rng: np.random.Generator,
-        *,
-        on_step: OnStep | None = None,
-        on_component: OnComponent | None = None,
-        earlier: Sequence[Component] = (),
+        loop: LoopOptions,
         prove: Prover | None = None,
     ) -> list[Component]:
         """Return components for arguments that are checked: the loop, with a random stream for each component.
 
-        No component depends on where the search for another ended, and `earlier` ones leave the streams of those after
+        No component depends on where the search for another ended, and earlier ones leave the streams of those after
         them as they are.
         """
         find = partial(self.find, **self.check(op, ks, {**self.options, **settings.options}))
         if self.joint:
-            return all_together(find, op, ks, normalization=settings.normalization, on_step=on_step)
+            return all_together(find, op, ks, normalization=settings.normalization, loop=loop)
         normalization: str | None = None if self.dense else settings.normalization
         if "normalization" in self._parameters:
             find, normalization = partial(find, normalization=normalization), None
@@ -140,16 +136,8 @@ class Method:
         if "rng" in self._parameters:
             finders = [partial(find, rng=stream) for stream in rng.spawn(len(ks))]
         own = self.own_deflation if settings.deflation == "own" else None
-        return one_by_one(
-            list(zip(ks, finders, strict=True)),
-            op,
-            deflate=own or DEFLATIONS[settings.deflation],
-            normalization=normalization,
-            on_step=on_step,
-            on_component=on_component,
-            earlier=earlier,
-            prove=prove,
-        )
+        deflate, pairs = own or DEFLATIONS[settings.deflation], list(zip(ks, finders, strict=True))
+        return one_by_one(pairs, op, deflate=deflate, normalization=normalization, loop=loop, prove=prove)
 
     def checked(self, normalization: str, deflation: str, options: Mapping[str, Any]) -> Settings:
         """Return settings; raise if a name or a value is unknown, as far as that shows without data.
