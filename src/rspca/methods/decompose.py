@@ -26,8 +26,7 @@ from rspca.base.threads import threads_for
 from rspca.certificates.certify import prover
 from rspca.linalg.explained_variance import added_squares, largest_cosine, scores_of
 from rspca.methods import METHODS
-from rspca.methods.registry import Method
-from rspca.methods.registry import Settings as MethodSettings
+from rspca.methods.registry import Method, MethodSettings
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
 from rspca.operators.prepared import prepared

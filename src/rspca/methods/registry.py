@@ -25,7 +25,7 @@ Check = Callable[[OperatorMixin, list[int], dict[str, Any]], dict[str, Any]]
 """(op, ks, options) -> the options as the finder takes them; raises if they, or data of this size, are refused."""
 
 
-class Settings(NamedTuple):
+class MethodSettings(NamedTuple):
     """How a method runs; `Method.checked` makes them."""
 
     normalization: str
@@ -68,10 +68,9 @@ class Method:
         """Names of the options, with their defaults."""
         if self.defaults is not None:
             return self.defaults
-        keywords = [
-            parameter for parameter in self._parameters.values() if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        ]
-        return {parameter.name: parameter.default for parameter in keywords if parameter.name not in GIVEN_BY_THE_LOOP}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        named = {name: each.default for name, each in self._parameters.items() if each.kind is keyword}
+        return {name: default for name, default in named.items() if name not in GIVEN_BY_THE_LOOP}
 
     @cached_property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -116,7 +115,7 @@ class Method:
         self,
         op: OperatorMixin,
         ks: list[int],
-        settings: Settings,
+        settings: MethodSettings,
         rng: np.random.Generator,
         loop: LoopOptions,
         prove: Prover | None = None,
@@ -139,7 +138,7 @@ class Method:
         deflate, pairs = own or DEFLATIONS[settings.deflation], list(zip(ks, finders, strict=True))
         return one_by_one(pairs, op, deflate=deflate, normalization=normalization, loop=loop, prove=prove)
 
-    def checked(self, normalization: str, deflation: str, options: Mapping[str, Any]) -> Settings:
+    def checked(self, normalization: str, deflation: str, options: Mapping[str, Any]) -> MethodSettings:
         """Return settings; raise if a name or a value is unknown, as far as that shows without data.
 
         Settings that a method does not use must have known names too, so that a typing error is not passed over.
@@ -157,7 +156,7 @@ class Method:
                 f"{argument('method', self.name)} has no option {', '.join(unknown)}; its options are: {known}."
             )
         self.check_values(options)
-        return Settings(normalization, deflation, options)
+        return MethodSettings(normalization, deflation, options)
 
     def check_earlier(self, earlier: Sequence[Component], n_components: int, n_features: int) -> None:
         """Raise if these components cannot be the first of those asked for."""
