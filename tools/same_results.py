@@ -47,6 +47,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "paper, naive": PAPER | {"normalization": "naive"},
     "exact draws of projected": {"solver": "projected", "n_draws": 4},
 }
+SECONDS = 300.0
+"""Time for each proof: so much that none of its steps, some of which get a share of it, ends by the clock."""
+PROOF = {"certify": True, "certify_seconds": SECONDS}
 TIMED = ("seconds",)
 """Fields that depend on the clock."""
 
@@ -177,7 +180,7 @@ def on_generated() -> Iterator[tuple[str, Callable[[], Any]]]:
             yield f"{name}: {label}", run
         if name in ("tall", "hadamard", "sparse", "rank three", "pit props", "tiny values"):
             for k in () if name in ("sparse", "hadamard") else (2, 4):  # there the search depends on the clock
-                yield f"{name}: certify {k}", lambda X=X, k=k: certificate(rspca.certify(X, k, seconds=30))
+                yield f"{name}: certify {k}", lambda X=X, k=k: certificate(rspca.certify(X, k, seconds=SECONDS))
             yield f"{name}: path", lambda X=X: path(X, [2, 3, 5])
             yield f"{name}: compare", lambda X=X: compared(X, 5)
     data = generated()
@@ -186,17 +189,17 @@ def on_generated() -> Iterator[tuple[str, Callable[[], Any]]]:
     groups = np.arange(40) // 4
     runs: dict[str, Callable[[], Any]] = {
         "pit props: hotelling": lambda: model(pit, 3, [5, 4, 3], deflation="hotelling"),
-        "pit props: certified": lambda: model(pit, 4, [5, 4, 3, 2], certify=True),
-        "pit props: certified, resumed": lambda: resumed(pit, [5, 4, 3], certify=True),
-        "pit props: certified maxcomp": lambda: model(pit, 3, 4, certify=True, method="maxcomp"),
-        "pit props: certified, paper": lambda: model(pit, 2, 4, certify=True, **PAPER),
-        "pit props: certified, naive": lambda: model(pit, 2, 4, certify=True, normalization="naive"),
+        "pit props: certified": lambda: model(pit, 4, [5, 4, 3, 2], **PROOF),
+        "pit props: certified, resumed": lambda: resumed(pit, [5, 4, 3], **PROOF),
+        "pit props: certified maxcomp": lambda: model(pit, 3, 4, **PROOF, method="maxcomp"),
+        "pit props: certified, paper": lambda: model(pit, 2, 4, **PROOF, **PAPER),
+        "pit props: certified, naive": lambda: model(pit, 2, 4, **PROOF, normalization="naive"),
         "pit props: certify after": lambda: certificate(rspca.certify(pit, 4, after=first)),
-        "pit props: certified path": lambda: path(pit, list(range(1, 14)), certify=True),
-        "pit props: certified comparison": lambda: compared(pit, 5, certify_seconds=20.0),
-        "tall: certified": lambda: model(tall, 2, 3, certify=True, scale=True),
+        "pit props: certified path": lambda: path(pit, list(range(1, 14)), certify=True, seconds=SECONDS),
+        "pit props: certified comparison": lambda: compared(pit, 5, certify_seconds=SECONDS),
+        "tall: certified": lambda: model(tall, 2, 3, **PROOF, scale=True),
         "tall: groups": lambda: model(tall, 2, 4, groups=groups),
-        "tall: groups, certified": lambda: model(tall, 2, 4, groups=groups, certify=True),
+        "tall: groups, certified": lambda: model(tall, 2, 4, groups=groups, **PROOF),
         "tall: both sides": lambda: both_sides(tall),
         "tall: resumed": lambda: resumed(tall, [4, 4, 4]),
         "tall: generator": lambda: model(tall, 2, 4, random_state=np.random.default_rng(3)),
@@ -235,8 +238,8 @@ def on_quality_data() -> Iterator[tuple[str, Callable[[], Any]]]:
         methods = FAST if name in SLOW else [one for one in rspca.METHODS if one not in ("dspca", "greedy", "spasm")]
         yield f"{name}: compare", lambda make=make, methods=methods: at_most(make(), 10, methods)
         if name in ("pitprops", "wine", "wdbc", "dermatology", "spambase"):
-            yield f"{name}: certify", lambda make=make: certificate(rspca.certify(make(), 5, seconds=20))
-            yield f"{name}: path", lambda make=make: path(make(), [2, 4, 6], certify=True)
+            yield f"{name}: certify", lambda make=make: certificate(rspca.certify(make(), 5, seconds=SECONDS))
+            yield f"{name}: path", lambda make=make: path(make(), [2, 4, 6], certify=True, seconds=SECONDS)
 
 
 def fitted(X: Any, k: int, **options: Any) -> Any:

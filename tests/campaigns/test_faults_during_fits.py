@@ -141,7 +141,7 @@ INTERRUPTS = {
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
     "certifying": ("rspca.certificates.strategy.in_memory", "{found}"),
     "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
-    "between components": ("rspca.algorithm.loop.DEFLATIONS.schur", "{found}"),
+    "between components": ("rspca.algorithm.deflate.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.cli.support.checkpoint.written_atomically", "{found}"),
     "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),
     "writing the model": ("rspca.model_files.written_atomically", "{all}"),
