@@ -12,7 +12,7 @@ import numpy as np
 
 from rspca.base.checks import check_integer, shown
 from rspca.estimator import SparsePCA
-from rspca.formats.h5ad import chosen_variables, held
+from rspca.formats.h5ad import chosen_variables, load_or_stream
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
 from rspca.operators.convert import as_operator
 from rspca.operators.streamed import memory_size
@@ -125,7 +125,7 @@ def spca(
             stacklevel=2,
         )
     if adata.isbacked and layer is None:
-        op = as_operator(held(X, genes, memory, str(adata.filename)))
+        op = as_operator(load_or_stream(X, genes, memory, str(adata.filename)))
     else:
         op = as_operator(X if genes is None else X[:, genes])
     model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options).fit(op)

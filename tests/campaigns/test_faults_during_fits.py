@@ -75,14 +75,14 @@ def test_a_table_in_memory_may_change_after_it_was_read(folder, monkeypatch):
 
 
 def test_data_that_change_while_they_are_read_are_an_error(folder, monkeypatch):
-    read = rspca.formats.table.read
+    read = rspca.formats.reading.read
 
     def read_and_change(*arguments, **options):
         found = read(*arguments, **options)
         write_table(folder / "table.csv", 31, 12)
         return found
 
-    monkeypatch.setattr("rspca.formats.table.read", read_and_change)
+    monkeypatch.setattr("rspca.formats.reading.read", read_and_change)
     for command in (SMALL, ("path", "table.csv", "--ks", "2", "-o", "path.csv")):
         write_table(folder / "table.csv", 30, 12)
         result = call(*command, cwd=folder)
@@ -135,7 +135,7 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
 
 
 INTERRUPTS = {
-    "reading": ("rspca.formats.table.read", "nothing was written."),
+    "reading": ("rspca.formats.reading.read", "nothing was written."),
     "checksums": ("rspca.cli.support.provenance.described", "nothing was written."),
     "relaxing": ("rspca.algorithm.component.relax", "{found}"),
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
@@ -155,8 +155,8 @@ FIT_CERTIFIED = ("fit", "table.csv", "-k", "5", "-n", "2", "--certify", "--secon
 @pytest.mark.parametrize("phase", INTERRUPTS)
 def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found(tmp_path, phase, count):
     """The interrupt comes as the phase begins for the first or for the second time."""
-    X = np.random.default_rng(0).standard_normal((60, 25))
-    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(25)), comments="")
+    X = np.random.default_rng(0).standard_normal((30, 14))
+    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(14)), comments="")
     place, said = INTERRUPTS[phase]
     holder, name, function = found_at(place)
     calls = 0

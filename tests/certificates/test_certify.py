@@ -20,7 +20,7 @@ from rspca.certificates import certify as module
 from rspca.certificates import strategy
 from rspca.operators.prepared import prepared
 
-CASES = 2000
+CASES = 1000
 """Cases (matrix, k) that are compared with enumeration."""
 
 

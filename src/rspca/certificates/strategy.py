@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from rspca.base.imports import lazy
 from rspca.base.memory import has_room
 from rspca.base.types import Array
 from rspca.certificates import precision
@@ -43,14 +45,19 @@ COPIES = 5
 FLOPS = 1e10
 """Operations a second that a plan reckons with: fewer than most machines do."""
 
+CHEAP_BOUNDS: dict[str, Callable[[Array, int], float]] = {
+    "trace": lambda A, k: B.trace(np.diagonal(A).copy(), k),
+    "frobenius": lambda A, k: B.frobenius(np.diagonal(A).copy(), B.row_energies(A, k), k),
+    "gershgorin": lazy("rspca.certificates.bounds.gram:gershgorin"),
+}
+"""Bounds from the entries of a Gram matrix, in the order in which they are tried; docs/extending.md adds one."""
+
 
 def in_memory(run: Progress, A: Array, k: int) -> None:
     """Prove what can be proved from a Gram matrix of moderate size, cheapest first, then search."""
-    diagonal = np.diagonal(A).copy()
     run.survivors = len(A)
-    run.bound("trace", lambda: B.trace(diagonal, k))
-    run.bound("frobenius", lambda: B.frobenius(diagonal, B.row_energies(A, k), k))
-    run.bound("gershgorin", lambda: B.gershgorin(A, k))
+    for name, bound in CHEAP_BOUNDS.items():
+        run.bound(name, bound, A, k)
     if run.finished():
         return
     pairs = B.spectrum(A)
