@@ -81,7 +81,7 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     whole = op
     while isinstance(whole, ScoreDeflated):
         whole = whole.inner
-    reach, length = whole.reach(), float(np.linalg.norm(scores))
+    reach, length = whole.rounding_lengths(), float(np.linalg.norm(scores))
     terms = float(np.abs(v) @ reach)
     if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
         return _NewScores(scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None

@@ -113,14 +113,14 @@ def _left_by(
 def certify_operator(
     op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
     on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
-    known: strategy.Known | None = None,
+    known: strategy.ProofState | None = None,
 ) -> Certificate:  # fmt: skip
     """Certify on data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = strategy.Known(given) if known is None else known
+    known = strategy.ProofState(given) if known is None else known
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
@@ -230,7 +230,7 @@ def _as_component(v: Any, n: int) -> Component:
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
-def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> None:
+def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
     if len(eligible) <= budgets.GRAM_FEATURES:
@@ -258,7 +258,7 @@ def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> Non
     strategy.by_products(run, known, k)
 
 
-def certified_steps(known: strategy.Known, most: int, run: Progress) -> Iterator[strategy.Certified]:
+def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     yield from known.steps[:most]
     rng = np.random.default_rng(0)
@@ -304,13 +304,13 @@ def _best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 
-def _found_support(known: strategy.Known, k: int, rng: np.random.Generator) -> Array:
+def _found_support(known: strategy.ProofState, k: int, rng: np.random.Generator) -> Array:
     """Return the support that the default method finds, in the data as given if their products show what varies.
 
     Where even products in float64 show rounding more than what is left, it is the k longest columns.
     """
     for op in (known.given, known.op):
-        rounding = float(np.finfo(op.dtype).eps * np.sum(op.reach() ** 2))
+        rounding = float(np.finfo(op.dtype).eps * np.sum(op.rounding_lengths() ** 2))
         if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and len(eligible_features(op)) >= k:
             return rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support
     eligible = eligible_features(known.op)
