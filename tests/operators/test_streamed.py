@@ -221,10 +221,10 @@ def test_sparse_rows_on_disk_come_in_blocks_by_their_entries():
     [
         (lambda data, indices, indptr: (data, np.where(indices == 3, 10**6, indices), indptr), "index is not below"),
         (lambda data, indices, indptr: (data, np.where(indices == 3, -1, indices), indptr), "index is not below"),
-        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not fit"),
-        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not fit"),
-        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not fit"),
-        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not match"),
+        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not match"),
+        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not match"),
+        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not match"),
     ],
     ids=["index too large", "index negative", "rows missing", "late start", "fewer indices", "not in order"],
 )

@@ -199,7 +199,7 @@ class RowSlices:
 def in_small_blocks(X):
     """Stream X in blocks of three rows."""
     op = BlockOperator(X)
-    op._bytes_each = blocks.MOST_BLOCK // 3
+    op._bytes_each = blocks.MAX_BLOCK_BYTES // 3
     return op
 
 

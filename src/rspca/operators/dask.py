@@ -328,8 +328,9 @@ def connected(client: Any) -> Any:
             raise ConnectionError(
                 f"No scheduler answers at {client!r}; start one, or leave out {argument('client')}."
             ) from error
-    if getattr(client, "status", None) != "running":
-        raise ConnectionError(f"The Dask client is {getattr(client, 'status', 'none')}; connect it to a scheduler.")
+    status = getattr(client, "status", "not connected")
+    if status != "running":
+        raise ConnectionError(f"The Dask client is {status}; connect it to a scheduler.")
     if not client.scheduler_info()["workers"]:
         raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
     return client
