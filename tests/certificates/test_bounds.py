@@ -434,7 +434,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     np.testing.assert_allclose(op.samples_gram(weights), (true * weights) @ true.T, **close)
     raised = precision.sq_norms(op)
     assert (raised >= (true**2).sum(axis=0) * (1.0 - NOTHING)).all()
-    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * precision.rounding_lengths(op) ** 2).all()
+    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * op.rounding_lengths() ** 2).all()
     assert op.to_float64() is op
 
 

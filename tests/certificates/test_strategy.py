@@ -205,7 +205,7 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
     run = started(A, 2)
     first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
     strategy.step_by_step(op, 2, run.support, run.lower, first, run)
-    hidden = 2.0 * precision.sum_error(op) * np.sort(precision.rounding_lengths(op) ** 2)[-2:].sum()
+    hidden = 2.0 * precision.sum_error(op) * np.sort(op.rounding_lengths() ** 2)[-2:].sum()
     assert levels[0] == levels[1] == run.lower * (1.0 - 1e-10) - hidden
     assert hidden > 0.0
 

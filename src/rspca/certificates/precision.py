@@ -15,11 +15,6 @@ from rspca.operators.rank_one import GRAM_CANCELLATION_MAX
 _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
 
 
-def rounding_lengths(op: OperatorMixin) -> Array:
-    """Return the lengths to which rounding is relative: of columns before centering and deflation."""
-    return op.rounding_lengths()
-
-
 def sum_error(op: OperatorMixin) -> float:
     """Return e such that the error of an inner product with a column is at most e times its `rounding_lengths`."""
     return (op.shape[0] + 64) * EPS
@@ -28,7 +23,7 @@ def sum_error(op: OperatorMixin) -> float:
 def sq_norms(op: OperatorMixin) -> Array:
     """Return upper bounds on the squared column norms, too large by at most 2 sum_error rounding_lengths^2."""
     if op not in _norms:
-        norms, lengths = op.sq_norms, rounding_lengths(op) ** 2
+        norms, lengths = op.sq_norms, op.rounding_lengths() ** 2
         canceled = np.flatnonzero(lengths > budgets.CANCELED_NORM * norms)
         if op.has_samples and len(canceled):
             norms = norms.copy()
@@ -46,5 +41,5 @@ def gram_error(op: OperatorMixin, weights: Array | None = None) -> float:
     Operators take differences of such products only as far as GRAM_CANCELLATION_MAX goes.
     """
     weights = np.ones(op.shape[1]) if weights is None else weights
-    terms = min(float(weights @ rounding_lengths(op) ** 2), GRAM_CANCELLATION_MAX * float(weights @ op.sq_norms))
+    terms = min(float(weights @ op.rounding_lengths() ** 2), GRAM_CANCELLATION_MAX * float(weights @ op.sq_norms))
     return (max(op.shape) + 64) * EPS * terms

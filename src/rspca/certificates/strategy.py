@@ -192,7 +192,7 @@ def step_by_step(
         best = int(np.argmax(diagonal))
         return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None
     # rounding error of a variance, in the products and in the tests
-    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(precision.rounding_lengths(op) ** 2, k))
+    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(op.rounding_lengths() ** 2, k))
     least = lower * (1.0 - budgets.LOWER_SLACK) - hidden
     alive = by_variance(diagonal, least, before.upper)
     alive = np.union1d(alive, support)

@@ -61,7 +61,7 @@ def stretched(
     stretched until this holds for all g and d within the rounding errors of the computed ones; if that takes more than
     MAX_STRETCH, q = x_i is used, which depends on d only.
     """
-    columns = precision.rounding_lengths(op)
+    columns = op.rounding_lengths()
     off_g, off_d = precision.sum_error(op) * columns, 2.0 * precision.sum_error(op) * columns**2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         terms = beta**2 * (inner**2 - lengths + rho), rho * alpha**2 * lengths, 2.0 * rho * alpha * beta * inner

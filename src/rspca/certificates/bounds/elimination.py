@@ -60,7 +60,7 @@ def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool])
         energy[part] = top.sum(axis=1)
         sums[part] = np.sqrt(top).sum(axis=1)
     # effect of an error of e r_i r_j in each entry on the length and the sum of the k - 1 largest of a row
-    lengths = precision.rounding_lengths(op) ** 2
+    lengths = op.rounding_lengths() ** 2
     slack = precision.sum_error(op) * np.sqrt(lengths * float(top_sum(lengths, k - 1)))
     plain = frobenius(diagonal, (np.sqrt(energy) + slack) ** 2, k)
     return RowBounds(plain, float((diagonal + sums + np.sqrt(k) * slack).max()))

@@ -55,7 +55,7 @@ def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> ProvenSpectru
     leak = 2.0 * error * np.sqrt(rest / values[-1]) + error**2 / values[-1] if by_samples else error
     margin = leak + apart * (float(values.sum()) + rest) + precision.gram_error(op)
     if by_samples:  # errors of V = X'U L^{-1/2}, times sqrt(l) twice
-        lengths = float(np.linalg.norm(precision.rounding_lengths(op)))
+        lengths = float(np.linalg.norm(op.rounding_lengths()))
         margin += 2.0 * np.sqrt(count * values[0]) * precision.sum_error(op) * lengths
     return ProvenSpectrum(Spectrum(values, V, rest), margin)
 
