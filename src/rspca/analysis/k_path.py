@@ -17,7 +17,7 @@ from rspca.base.checks import as_generator, check_choice, check_integer, check_l
 from rspca.base.types import Array, OnStep, Step, no_report
 from rspca.certificates.certify import certify_prepared
 from rspca.certificates.progress import only_compiling
-from rspca.certificates.strategy import Known
+from rspca.certificates.strategy import ProofState
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, spread, unit
 from rspca.operators.base import OperatorMixin
@@ -113,7 +113,7 @@ def path(
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
-    supports, known = _supports(op, wanted, rng, record), Known(op)
+    supports, known = _supports(op, wanted, rng, record), ProofState(op)
     deadline = time.perf_counter() + seconds
     for number, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]

@@ -19,7 +19,7 @@ from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
 from rspca.base.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
 from rspca.base.types import Array, OnStep, Report, Step, no_report
-from rspca.certificates import strategy
+from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
@@ -28,13 +28,6 @@ from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
 from rspca.operators.prepared import Prepared, prepared
-
-STEP_BY_STEP = 20
-"""k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
-MOST_ROUNDING = 64.0
-"""Multiple of the rounding of products that must be left of the variance for the default method to use them."""
-CONTRADICTION = 1e-9
-"""Relative excess of a variance over a bound that cannot be rounding."""
 
 
 def certify(
@@ -126,7 +119,7 @@ def certify_prepared(
     tol: float,
     rng: np.random.Generator,
     on_step: OnStep | None = None,
-    known: strategy.Known | None = None,
+    known: strategy.ProofState | None = None,
 ) -> Certificate:
     """Certify data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
     op = data.operator
@@ -134,7 +127,7 @@ def certify_prepared(
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = strategy.Known(given) if known is None else known
+    known = strategy.ProofState(given) if known is None else known
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
@@ -161,7 +154,7 @@ def certify_prepared(
         run.proven("trace", float(top_sum(sq_norms(op), k)), 0.0)
     margin = rounding_margin(op, k, run.upper, eligible)
     support, lower = _evaluated(op, run.support)
-    if run.upper + margin < (1.0 - CONTRADICTION) * lower:
+    if run.upper + margin < (1.0 - budgets.CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
     status = status_of(lower, upper, tol)
@@ -244,10 +237,10 @@ def _as_component(v: Any, n: int) -> Component:
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
-def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> None:
+def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
-    if len(eligible) <= strategy.SMALL:
+    if len(eligible) <= budgets.GRAM_FEATURES:
         A = op.gram_block(eligible)
         support = np.searchsorted(eligible, run.support)
         inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
@@ -260,9 +253,9 @@ def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> Non
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
-    if k <= STEP_BY_STEP and not run.finished():
+    if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
         began = time.perf_counter()
-        deadline = began + 0.5 * run.seconds_left()
+        deadline = began + budgets.STEP_BY_STEP_SHARE * run.seconds_left()
         half = Progress(run.support, run.lower, tol=run.tol, deadline=deadline, parent=run)
         for step in certified_steps(known, k, half):
             if step.k == k:
@@ -272,7 +265,7 @@ def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> Non
     strategy.by_products(run, known, k)
 
 
-def certified_steps(known: strategy.Known, most: int, run: Progress) -> Iterator[strategy.Certified]:
+def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     yield from known.steps[:most]
     rng = np.random.default_rng(0)
@@ -318,14 +311,14 @@ def _best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 
-def _found_support(known: strategy.Known, k: int, rng: np.random.Generator) -> Array:
+def _found_support(known: strategy.ProofState, k: int, rng: np.random.Generator) -> Array:
     """Return the support that the default method finds, in the data as given if their products show what varies.
 
     Where even products in float64 show rounding more than what is left, it is the k longest columns.
     """
     for op in (known.given, known.op):
-        rounding = float(np.finfo(op.dtype).eps * np.sum(op.reach() ** 2))
-        if float(op.sq_norms.sum()) > MOST_ROUNDING * rounding and len(eligible_features(op)) >= k:
+        rounding = float(np.finfo(op.dtype).eps * np.sum(op.rounding_lengths() ** 2))
+        if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and len(eligible_features(op)) >= k:
             return rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
     eligible = eligible_features(known.op)
     return np.asarray(eligible[top_k(known.op.sq_norms[eligible], k)])
