@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PATCHES = re.findall(
     r"^```diff\n(.*?)^```$", (ROOT / "docs" / "extending.md").read_text(), flags=re.DOTALL | re.MULTILINE
 )
-KINDS = ["src/rspca/operators/", "src/rspca/formats/", "src/rspca/certificates/bounds/", "src/rspca/cli/"]
+KINDS = [f"src/rspca/{folder}/" for folder in ("operators", "formats", "methods", "certificates/bounds", "cli")]
 
 
 def files_of(patch):

@@ -18,7 +18,7 @@ from rspca.operators.convert import as_operator
 from rspca.operators.streamed import memory_size
 
 CELLS_LOOKED_AT = 500
-"""Cells whose values tell raw counts from normalized ones."""
+"""Cells whose values decide whether data are raw counts."""
 
 
 class _Default:
@@ -148,11 +148,11 @@ def _store(
     if model.certify:
         proven = model.certificates_
         found["certificates"] = {
-            "lower": np.array([one.lower for one in proven]),
-            "upper": np.array([one.upper for one in proven]),
-            "gap": np.array([one.gap for one in proven]),
-            "status": np.array([one.status for one in proven]),
-            "json": np.array([json.dumps(one.as_json()) for one in proven]),
+            "lower": np.array([certificate.lower for certificate in proven]),
+            "upper": np.array([certificate.upper for certificate in proven]),
+            "gap": np.array([certificate.gap for certificate in proven]),
+            "status": np.array([certificate.status for certificate in proven]),
+            "json": np.array([json.dumps(certificate.as_json()) for certificate in proven]),
         }
     adata.obsm[in_obsm] = scores
     adata.varm[in_varm] = loadings

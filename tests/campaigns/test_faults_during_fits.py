@@ -128,7 +128,7 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
     data.write_bytes(whole)
     status, said = ended(tmp_path, *FIT_MAPPED, "--resume")
     assert status == 0, said
-    assert "going on after 2 component(s)" in said
+    assert "continuing after 2 component(s)" in said
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ INTERRUPTS = {
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
     "certifying": ("rspca.certificates.strategy.in_memory", "{found}"),
     "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
-    "between components": ("rspca.algorithm.loop.DEFLATIONS.schur", "{found}"),
+    "between components": ("rspca.algorithm.deflate.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.cli.support.checkpoint.written_atomically", "{found}"),
     "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),
     "writing the model": ("rspca.model_files.written_atomically", "{all}"),
@@ -187,7 +187,7 @@ def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found
     elif kept == 0:
         assert one_line(result.stderr) == "rspca: interrupted; no component was found yet."
     else:
-        words = f"{kept} of 2 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+        words = f"{kept} of 2 component(s) are kept in out/partial.npz: the same command with --resume continues."
         assert one_line(result.stderr) == f"rspca: interrupted; {words}"
         assert kept == (2 if said == "{all}" else 1)
         again = call(*FIT_CERTIFIED, cwd=tmp_path)
@@ -227,7 +227,7 @@ from rspca.cli import main; main()
     result = rspca_command(*SMALL, "--no-report", cwd=folder, program=program)
     late = time.monotonic() - float(result.stdout)
     assert result.returncode == 130
-    words = "1 of 3 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+    words = "1 of 3 component(s) are kept in out/partial.npz: the same command with --resume continues."
     assert one_line(result.stderr) == f"rspca: interrupted; {words}"
     assert late < 10.0  # two seconds on a machine that is not loaded
     assert kept_components(folder / "out" / "partial.npz") == 1

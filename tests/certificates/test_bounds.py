@@ -11,8 +11,7 @@ from support.enumeration import KINDS, NOTHING, case, centered, operator, optima
 from support.operators import FiveMembers
 
 import rspca
-from rspca.certificates import precision, strategy
-from rspca.certificates.bounds import elimination
+from rspca.certificates import budgets, precision, strategy
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
@@ -299,7 +298,7 @@ def test_elimination_does_eliminate():
 
 @pytest.mark.parametrize("kind", ["plain", "centered", "sparse", "float32", "gram"])
 def test_rows_that_are_streamed_give_the_bounds_of_the_matrix(kind, monkeypatch):
-    monkeypatch.setattr(elimination, "ROWS_BYTES", 60 * 8 * 7)
+    monkeypatch.setattr(budgets, "ROWS_BYTES", 60 * 8 * 7)
     X = np.random.default_rng(0).standard_normal((25, 60)) + 0.5
     made = {
         "plain": X, "centered": X, "sparse": scipy.sparse.csr_array(np.maximum(X, 0.0)),
@@ -373,7 +372,7 @@ def test_everything_that_products_prove_is_true(seed):
     op = operator(one).to_float64()
     k = 1 + seed % one.n
     run = progress(one.A, k, 0.5)
-    strategy.by_products(run, strategy.Known(op), k)
+    strategy.by_products(run, strategy.ProofState(op), k)
     for bound in run.bounds:
         assert is_bound(bound.value + 1e-11 * np.trace(one.A), one.A, k), bound
     assert run.lower <= optimum(one.A, k) * (1.0 + 1e-9)
@@ -384,7 +383,7 @@ def test_everything_that_products_prove_is_true(seed):
 def test_steps_from_one_feature_to_the_next_are_proven_for_all_features(seed):
     one = case(seed)
     op = operator(one).to_float64()
-    steps = list(certified_steps(strategy.Known(op), one.n, progress(one.A, 1)))
+    steps = list(certified_steps(strategy.ProofState(op), one.n, progress(one.A, 1)))
     assert steps[0].k == 1
     for step in steps:
         best = optimum(one.A, step.k)
@@ -400,7 +399,7 @@ def test_a_step_refuses_what_is_too_much_for_it(monkeypatch):
     first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
     assert first.upper == pytest.approx(np.diagonal(one.A).max())
     assert strategy.step_by_step(op, 2, np.array([0, 1]), 0.0, None, run) is None
-    monkeypatch.setattr(strategy, "MOST_SURVIVORS", 2)
+    monkeypatch.setattr(budgets, "SURVIVORS", 2)
     assert strategy.step_by_step(op, 3, np.arange(3), 0.0, first, run) is None
 
 
@@ -435,7 +434,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     np.testing.assert_allclose(op.samples_gram(weights), (true * weights) @ true.T, **close)
     raised = precision.sq_norms(op)
     assert (raised >= (true**2).sum(axis=0) * (1.0 - NOTHING)).all()
-    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * precision.reach(op) ** 2).all()
+    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * op.rounding_lengths() ** 2).all()
     assert op.to_float64() is op
 
 

@@ -17,7 +17,7 @@ import rspca
 distributed = pytest.importorskip("distributed", reason="a cluster needs Dask: pip install 'rspca[cluster]'")
 array = pytest.importorskip("dask.array")
 
-from rspca.operators.dask import BROUGHT_HOME, ClusterOperator, connected  # noqa: E402
+from rspca.operators.dask import FETCHED_BYTES, ClusterOperator, connected  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 
@@ -59,8 +59,8 @@ def test_sparse_blocks_stay_sparse(client):
 def test_a_cluster_gives_the_answer_of_one_machine_and_columns_stay_there_if_many(client, shape, monkeypatch):
     X = data(*shape)
     here = rspca.SparsePCA(2, k=70, random_state=0).fit(X)
-    for limit in (BROUGHT_HOME, 1000):
-        monkeypatch.setattr("rspca.operators.dask.BROUGHT_HOME", limit)
+    for limit in (FETCHED_BYTES, 1000):
+        monkeypatch.setattr("rspca.operators.dask.FETCHED_BYTES", limit)
         there = rspca.SparsePCA(2, k=70, random_state=0).fit(array.from_array(X, chunks=(1000, 1000)))
         for one, two in zip(here.supports_, there.supports_, strict=True):
             np.testing.assert_array_equal(one, two)
@@ -135,7 +135,7 @@ def test_a_scheduler_killed_in_the_middle_is_one_clear_error_in_bounded_time(sch
     with distributed.Client(address, timeout="5s") as client:
         client.wait_for_workers(1, timeout=60)
         X = array.from_array(data(200, 6000), chunks=(200, 1000))
-        said = r"The Dask scheduler.* was lost in the middle of the work"
+        said = r"The Dask scheduler.* was lost during the fit"
         with pytest.raises(ConnectionError, match=said):
             rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
     assert time.monotonic() - killed[0] < 60.0
@@ -159,7 +159,7 @@ def test_what_dask_says_of_losses_is_said_in_one_line(name):
             raise errors[name]
 
     op = ClusterOperator(Lost(), [None], np.array([3]), 1, (2, 3), np.dtype(float))
-    said = "workers died over the same block" if name == "KilledWorker" else "was lost in the middle of the work"
+    said = "workers died while working on the same block" if name == "KilledWorker" else "was lost during the fit"
     with pytest.raises(ConnectionError, match=said) as told:
         op.rmatmat(np.ones(2))
     assert "\n" not in str(told.value)

@@ -1,4 +1,4 @@
-"""A few rows that stand in for X while an iteration runs, and the one product with X that confirms its result."""
+"""A sketch of X, a few rows on which iterations run, and the products with X that confirm their results."""
 
 from __future__ import annotations
 
@@ -6,136 +6,114 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
-from rspca.linalg.vectors import coarse, decreasing, spread, top_k, unit
+from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
-MOST_ROWS = 40
-"""The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
-SAMPLED, FEWEST_SAMPLED = 32, 512
-"""The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
-POWER_STEPS = 2
-"""Block power steps on these columns."""
-LEADING_RESIDUAL = 0.05
-"""Residual to which the leading direction of a sketch is one of X."""
-CLOSE, MOST_DIRECTIONS = 0.7, 6
-"""Directions with at least this share of the largest variance are starts of their own, up to so many."""
-LEADING_TOL = 1e-4
-"""Residual to which the leading eigenvector of a small problem is found: it is only a start."""
 
-
-class Seen(NamedTuple):
-    """What X itself says of a vector: X'Xx and x'X'Xx."""
+class ConfirmedProduct(NamedTuple):
+    """Products of a vector with X itself: X'Xx and x'X'Xx."""
 
     gradient: Array
     variance: float
 
 
 class Sketch:
-    """U'X, where the q columns of U span the scores Xx of the vectors x learned so far.
+    """U'X, where the q columns of U span the scores Xx of the vectors x multiplied so far.
 
-    |U'Xx| <= |Xx|, with equality for what has been learned. So whatever climbs on the sketch climbs at least as far
-    on X, and from the same height: to climb on the sketch, and to learn where that led, is an ascent on X, as in
-    every method that maximizes a minorant. It remembers all earlier products, and therefore needs few of them.
+    |U'Xx| <= |Xx|, with equality for these vectors. So an iteration that gains variance on the sketch, from a vector at
+    which the sketch is exact, gains at least as much on X: alternating between the sketch and products with X is an
+    ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
-
-    exact = False
-    most_steps = 12
-    """Steps that an iteration takes on a sketch before X is asked again."""
-    enough = 100.0
-    """Tolerances that a read of X gains, at most, when stage 1 ends: what follows rounds and polishes."""
-    patience = 0.1
-    """Steps on a sketch cost little, so they go on beyond the tolerance."""
-    rough = 1e-5
-    """Gain to which they go on at first, when the sketch knows little yet."""
 
     def __init__(self, op: OperatorMixin) -> None:
         m, n = op.shape
         self.source = op
-        self._left = np.empty((m, MOST_ROWS), order="F")
-        self._rows = np.empty((MOST_ROWS, n))
-        self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other, so far as compared
-        self._filled = self._compared = 0
+        self._left = np.empty((m, budgets.SKETCH_ROWS), order="F")
+        self._rows = np.empty((budgets.SKETCH_ROWS, n))
+        self._products = np.zeros((budgets.SKETCH_ROWS,) * 2)  # of the rows with each other
+        self._filled = self._multiplied = 0  # rows, and rows whose products with each other are computed
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
-        variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
-        sampled = top_k(variances, max(n // SAMPLED, FEWEST_SAMPLED))
+        variances = coarse(op.sq_norms)  # rounding, and threads, must not order equal variances
+        sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
         numbers = np.empty((len(sampled), op.first_block))
-        # numbers go to features by their variance, not by their place: so the order of the features does not matter
-        by_variance = decreasing(variances[sampled])
+        # random numbers are assigned by variance, not by index, so that the order of the features does not matter
+        by_variance = decreasing_order(variances[sampled])
         numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
         if op.first_block > 1:
-            self._learn_block(sampled, numbers)
+            self._add_block(sampled, numbers)
         else:
-            # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
-            start = op.sq_norms[sampled] * (1.0 + 0.5 * numbers[:, 0])
+            # the features of largest variance, and noise, so that no symmetry of X hides a direction from the start
+            start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
             self.confirm(spread(unit(start), sampled, n))
-        self._find_leading()
+        self._converge_leading_direction()
 
-    def _learn_block(self, sampled: Array, V: Array) -> None:
-        """Learn the directions to which power steps on some columns lead, in one read of X."""
+    def _add_block(self, sampled: Array, V: Array) -> None:
+        """Add the directions that power steps on some columns lead to, in one read of X."""
         part = self.source.restrict(sampled)
-        for _ in range(POWER_STEPS):
+        for _ in range(budgets.SKETCH_POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
         left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
-        sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
+        sizes = np.linalg.norm(rest, axis=1)  # directions that explain only rounding are left out
         left = left[:, sizes > self._rounding * np.max(sizes)]
         self._add(left, self.source.rmatmat(left).T)
 
     def features(self, gradient: Array, count: int) -> Array:
-        """Return the features with the largest gradients, or all if few would be left out."""
-        few = count < 0.8 * len(gradient)
+        """Return the `count` features with the largest gradients, or all if few would be left out."""
+        few = count < budgets.SKETCH_MAX_SHARE * len(gradient)
         return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
 
-    def guess(self, x: Array) -> Array:
-        """Return X'Xx as far as it is known: exact for what has been learned."""
+    def gradient(self, x: Array) -> Array:
+        """Return X'Xx on the sketch: exact for the vectors that were multiplied with X."""
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _find_leading(self) -> None:
-        """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < MOST_ROWS:
+    def _converge_leading_direction(self) -> None:
+        """Add rows, as Lanczos steps do, until the leading direction of the sketch is one of X."""
+        while self._filled < budgets.SKETCH_ROWS:
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
-            if residual <= LEADING_RESIDUAL * seen.variance or self._filled == before:
+            if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
                 break
 
     def directions(self) -> list[Array]:
-        """Return the directions of large variance, as far as they are known, the largest first."""
+        """Return the directions of large variance on the sketch, the largest first."""
         rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
-        close = np.flatnonzero(values[::-1] >= CLOSE * values[-1])[:MOST_DIRECTIONS]
-        found = [weights[:, -1 - i] @ rows for i in close]
-        return [direction / np.linalg.norm(direction) for direction in found]
+        close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
+        directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
+        return [direction / np.linalg.norm(direction) for direction in directions]
 
     def operator(self, features: Array) -> OperatorMixin:
-        """Return the sketch of these features as data: q rows for m."""
+        """Return the sketch of these features as an operator with q rows instead of m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
-    def confirm(self, x: Array) -> Seen:
-        """Multiply x by X and X' in one read, and learn from it."""
-        if self._filled == MOST_ROWS:
-            self._forget()
+    def confirm(self, x: Array) -> ConfirmedProduct:
+        """Multiply x by X and X' in one read, and add the result to the sketch."""
+        if self._filled == budgets.SKETCH_ROWS:
+            self._drop_half()
         image, scores = self.source.gram_and_scores(x)
-        self._learn(np.asarray(scores, dtype=np.float64), image)
-        return Seen(image, float(x @ image))
+        self._add_scores(np.asarray(scores, dtype=np.float64), image)
+        return ConfirmedProduct(image, float(x @ image))
 
-    def _learn(self, scores: Array, image: Array) -> None:
-        """Add a row for the direction in which these scores are new, if they are by more than rounding."""
+    def _add_scores(self, scores: Array, image: Array) -> None:
+        """Add a row for the part of these scores outside the span of U, unless it is only rounding."""
         left, rows = self._left[:, : self._filled], self._rows[: self._filled]
-        new, known = scores, np.zeros(self._filled)
+        new, inside = scores, np.zeros(self._filled)
         for _ in range(2):
             part = left.T @ new
-            new, known = new - left @ part, known + part
+            new, inside = new - left @ part, inside + part
         size, length = float(np.linalg.norm(new)), float(np.linalg.norm(scores))
         if size <= self._rounding * length:
             return
         new /= size
-        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores without another product
-            self._add(new[:, None], (image - known @ rows) / size)
-        else:  # nor should it, if the difference were mostly rounding
+        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores
+            self._add(new[:, None], (image - inside @ rows) / size)
+        else:  # the difference would be mostly rounding
             self._add(new[:, None], self.source.rmatmat(new))
 
     def _add(self, left: Array, rows: Array) -> None:
@@ -145,35 +123,29 @@ class Sketch:
         self._filled = new.stop
 
     def _row_products(self) -> Array:
-        """Return the products of the rows with each other; those of new rows are made when somebody asks."""
-        new, count = slice(self._compared, self._filled), self._filled
-        if self._compared < count:
+        """Return the products of the rows with each other; those of new rows are computed here."""
+        new, count = slice(self._multiplied, self._filled), self._filled
+        if self._multiplied < count:
             products = self._rows[:count] @ self._rows[new].T
             self._products[:count, new], self._products[new, :count] = products, products.T
-            self._compared = count
+            self._multiplied = count
         return self._products[:count, :count]
 
-    def _forget(self) -> None:
-        """Keep the leading half of what is known."""
-        kept = MOST_ROWS // 2
-        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
-        self._rows[:kept] = weights.T @ self._rows
-        self._left[:, :kept] = self._left @ weights
-        self._products[:kept, :kept] = np.diag(values)
-        self._filled = self._compared = kept
+    def _drop_half(self) -> None:
+        """Replace the rows by the leading half of their directions."""
+        half = budgets.SKETCH_ROWS // 2
+        values, weights = (part[..., -half:] for part in np.linalg.eigh(self._row_products()))
+        self._rows[:half] = weights.T @ self._rows
+        self._left[:, :half] = self._left @ weights
+        self._products[:half, :half] = np.diag(values)
+        self._filled = self._multiplied = half
 
 
-class Whole:
-    """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
+class FullData:
+    """X itself in place of a sketch, for small data: the same methods, with exact results."""
 
-    exact = True
-    most_steps = 10**9
-    enough = 1e9
-    patience = 1.0
-    rough = 0.0
-
-    def __init__(self, op: OperatorMixin, tol: float = LEADING_TOL) -> None:
-        self.source, self.tol = op, tol
+    def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
+        self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
 
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
@@ -183,7 +155,7 @@ class Whole:
         """Return all features."""
         return np.arange(len(gradient))
 
-    def guess(self, x: Array) -> Array:
+    def gradient(self, x: Array) -> Array:
         """Return X'Xx."""
         return self.source.gram(x)
 
@@ -191,7 +163,7 @@ class Whole:
         """Return X."""
         return self.source
 
-    def confirm(self, x: Array) -> Seen:
+    def confirm(self, x: Array) -> ConfirmedProduct:
         """Multiply x by X'X."""
         gradient = self.source.gram(x)
-        return Seen(gradient, float(x @ gradient))
+        return ConfirmedProduct(gradient, float(x @ gradient))

@@ -1,4 +1,4 @@
-"""What rounding can hide of products in float64: bounds on the errors that are left."""
+"""Bounds on the rounding errors of products in float64."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.rank_one import MOST_CANCELED
-
-CANCELED = 1e4
-"""Share of a squared norm that may be lost by a difference (to the mean, to a deflation) before it is taken anew."""
+from rspca.operators.rank_one import GRAM_CANCELLATION_MAX
 
 _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
 
 
-def reach(op: OperatorMixin) -> Array:
-    """Return the lengths to which rounding is relative: of columns before the mean, or a deflation, is taken off."""
-    return op.reach()
-
-
 def sum_error(op: OperatorMixin) -> float:
-    """Return e such that an inner product of two columns, or with a unit vector, is off by e times the reach."""
+    """Return e such that the error of an inner product with a column is at most e times its `rounding_lengths`."""
     return (op.shape[0] + 64) * EPS
 
 
 def sq_norms(op: OperatorMixin) -> Array:
-    """Return squared column norms that are not below the true ones, and above them by at most 2 sum_error reach^2."""
+    """Return upper bounds on the squared column norms, too large by at most 2 sum_error rounding_lengths^2."""
     if op not in _norms:
-        norms, lengths = op.sq_norms, reach(op) ** 2
-        anew = np.flatnonzero(lengths > CANCELED * norms)
-        if op.has_samples and len(anew):
+        norms, lengths = op.sq_norms, op.rounding_lengths() ** 2
+        canceled = np.flatnonzero(lengths > budgets.CANCELED_NORM * norms)
+        if op.has_samples and len(canceled):
             norms = norms.copy()
-            for part in chunks(len(anew), op.shape[0] * 8):
-                block = op.columns(anew[part])
-                norms[anew[part]] = np.einsum("ij,ij->j", block, block)
-            lengths[anew] = norms[anew]
+            for part in chunks(len(canceled), op.shape[0] * 8):
+                block = op.columns(canceled[part])
+                norms[canceled[part]] = np.einsum("ij,ij->j", block, block)
+            lengths[canceled] = norms[canceled]
         _norms[op] = norms + sum_error(op) * lengths
     return _norms[op]
 
@@ -45,8 +38,8 @@ def sq_norms(op: OperatorMixin) -> Array:
 def gram_error(op: OperatorMixin, weights: Array | None = None) -> float:
     """Return a bound on the error, in spectral norm, of X W X' as computed: an entry is an inner product of length n.
 
-    Operators take differences of such products only as far as MOST_CANCELED goes.
+    Operators take differences of such products only as far as GRAM_CANCELLATION_MAX goes.
     """
     weights = np.ones(op.shape[1]) if weights is None else weights
-    terms = min(float(weights @ reach(op) ** 2), MOST_CANCELED * float(weights @ op.sq_norms))
+    terms = min(float(weights @ op.rounding_lengths() ** 2), GRAM_CANCELLATION_MAX * float(weights @ op.sq_norms))
     return (max(op.shape) + 64) * EPS * terms

@@ -1,4 +1,4 @@
-"""Exact search: branch and bound over supports, best bound first, that can be stopped at any time."""
+"""Exact search: branch and bound over supports, best bound first, with a valid bound at any time."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, remainder, spectral_fill, spectrum
 from rspca.certificates.engines import Examiner
 
-WORTH_TRYING = 1.5
-"""Multiple of the least gap at the root up to which a part of A is used at the nodes."""
-COLLINEAR = 1e-9
-"""1 - cos^2 of the angle above which two features are surely not the same direction; see `dominance`."""
-NEGLIGIBLE = 1e-11
-"""Share of the largest variance of a feature that exchanging a feature for a multiple of it may cost by rounding."""
 
-
-class Searched(NamedTuple):
+class SearchResult(NamedTuple):
     """The best support found, its variance, a bound on all others, and the number of nodes examined."""
 
     support: Array
@@ -31,10 +25,16 @@ class Searched(NamedTuple):
 
 
 def search(
-    A: Array, k: int, support: Array, parts: list[Array], *, tol: float, out_of_time: Callable[[], bool],
+    A: Array,
+    k: int,
+    support: Array,
+    parts: list[Array],
+    *,
+    tol: float,
+    out_of_time: Callable[[], bool],
     examine: Examiner | None = None,
-) -> Searched:  # fmt: skip
-    """Return the best support of k features, from a good one to begin with, and a bound on every other.
+) -> SearchResult:
+    """Return the best support of k features, starting from `support`, and a bound on all others.
 
     A node is a set F that is in the support and a set C from which the rest comes. Its children take or leave the
     feature that leads in the node's eigenvector. A node whose bound is below (1 + tol) times the best known variance
@@ -53,7 +53,7 @@ def search(
         nonlocal lower, support, nodes
         nodes += 1
         picks = k - len(fixed)
-        if len(free) < picks:  # every support here has a feature that could be exchanged for one that was left
+        if len(free) < picks:  # supports here have a feature that can be exchanged for a dominating one
             return
         if picks in (0, len(free)):
             leaf = np.sort(np.concatenate([fixed, free[:picks]]))
@@ -62,8 +62,8 @@ def search(
                 lower, support = value, leaf
             return
         least = (1.0 + tol) * lower
-        found, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
-        bound = min(bound, found)
+        node_bound, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
+        bound = min(bound, node_bound)
         if len(free) >= picks:
             tried = np.sort(np.concatenate([fixed, free[np.argsort(-ranking[len(fixed) :], kind="stable")[:picks]]]))
             value = variance_of(A, tried)
@@ -82,27 +82,27 @@ def search(
         first = free[0]
         enter(np.append(fixed, first), free[1:], -negative)
         enter(fixed, free[1:][~dominated[first, free[1:]]], -negative)
-    # what was closed, and every feature that was left out of a node, could reach less than (1 + tol) times the best
+    # closed nodes, and features left out of nodes, reach less than (1 + tol) times the best variance
     upper = max([(1.0 + tol) * lower, *(-node[0] for node in heap)])
-    return Searched(support, lower, upper + rounding_slack(A, stacked, dominated, k), nodes)
+    return SearchResult(support, lower, upper + rounding_slack(A, stacked, dominated, k), nodes)
 
 
 def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
-    """Return what bounds of nodes may lack: the errors of eigendecompositions (see `bounds.spectrum`), of exchanges.
+    """Return the rounding margin of node bounds: errors of eigendecompositions (see `bounds.spectrum`) and exchanges.
 
     A chain of exchanges meets each of k features at most as often as there are multiples of it.
     """
     largest = max(float(np.linalg.norm(part)) for part in (A, *parts))
     exchanges = k * int(dominated.sum(axis=0).max(initial=0))
-    return 8.0 * len(A) * EPS * largest + exchanges * NEGLIGIBLE * float(np.diagonal(A).max())
+    return 8.0 * len(A) * EPS * largest + exchanges * budgets.EXCHANGE_LOSS * float(np.diagonal(A).max())
 
 
 def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
-    """Return the parts whose bound at the root is not much worse than the best: each costs a decomposition a node."""
+    """Return the parts whose bound at the root is nearly the best; each costs an eigendecomposition at every node."""
     bounds = np.array([spectral_fill(spectrum(S), k) + remainder(A - S, k) for S in parts])
     order = np.argsort(bounds, kind="stable")
-    kept = [i for i in order if bounds[i] - lower <= WORTH_TRYING * (bounds[order[0]] - lower)]
-    return np.stack([parts[i] for i in kept])
+    promising = [i for i in order if bounds[i] - lower <= budgets.PART_MAX_GAP * (bounds[order[0]] - lower)]
+    return np.stack([parts[i] for i in promising])
 
 
 def variance_of(A: Array, support: Array) -> float:
@@ -111,14 +111,14 @@ def variance_of(A: Array, support: Array) -> float:
 
 
 def dominance(A: Array) -> Array:
-    """Return D with D[j, i]: feature i is a multiple of j, and no longer, so no support needs i that lacks j.
+    """Return D with D[j, i]: feature i is a multiple of j with |i| <= |j|, so no support needs i without j.
 
     With c = a_ij / a_jj, |c| <= 1, replace the loading x_i by a loading c x_i of j: the vector gets no longer, and its
     variance differs by at most 2 |c A_j - A_i| + |c^2 a_jj - a_ii|, which must be negligible. An angle that is merely
     small would not do: the loss is of the order of its sine. Of equals, the first dominates.
     """
     d = np.diagonal(A)
-    along = (1.0 - COLLINEAR) * np.outer(d, d) <= A**2
+    along = (1.0 - budgets.COLLINEAR) * np.outer(d, d) <= A**2
     earlier = np.arange(len(A))[:, None] < np.arange(len(A))
     longer = (d[:, None] > d) | ((d[:, None] == d) & earlier)
     dominated = np.asarray(along & longer & (d[:, None] > 0.0))
@@ -126,5 +126,5 @@ def dominance(A: Array) -> Array:
         others = np.flatnonzero(dominated[j])
         c = A[j, others] / d[j]
         loss = 2.0 * np.linalg.norm(c[:, None] * A[j] - A[others], axis=1) + np.abs(c**2 * d[j] - d[others])
-        dominated[j, others] = (np.abs(c) <= 1.0) & (loss <= NEGLIGIBLE * d.max())
+        dominated[j, others] = (np.abs(c) <= 1.0) & (loss <= budgets.EXCHANGE_LOSS * d.max())
     return dominated

@@ -104,8 +104,12 @@ def _streamed(X: Any, max_memory: int | str | None) -> OperatorMixin:
 
 def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> OperatorMixin:
     """Return X as an operator, centered and scaled implicitly, after refusing what cannot be worked on."""
+    return standardize(as_operator(X), center=center, scale=scale)
+
+
+def standardize(op: OperatorMixin, *, center: bool, scale: bool | str) -> OperatorMixin:
+    """Return an operator centered and scaled implicitly, after refusing values that cannot be worked on."""
     center, scale = check_center(center), check_scale(scale)
-    op = as_operator(X)
     m = op.shape[0]
     if not op.has_samples:
         if scale is not False:

@@ -1,4 +1,4 @@
-"""Deflation as operators round an operator: what a component leaves of X, without a copy of the data."""
+"""Deflation as wrappers: X without the part that a component explains, without a copy of the data."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
-from rspca.operators.rank_one import LowRank, cancels, less_outer, subtract_outer
+from rspca.operators.base import OperatorMixin
+from rspca.operators.rank_one import RankOneUpdate, loses_digits, minus_outer, subtract_outer
+from rspca.operators.wrapper import Wrapper
 
-MOST_CANCELED_GRAM = 1e-6
-"""Share of the trace of a Gram matrix that must be left for a search to use the difference."""
-ROUNDING_LEFT = 4.0
-"""Multiple of the rounding error of a deflated column up to which its length is nothing but rounding."""
-DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
-"""Share of a squared norm below which a difference to it may have lost all its digits."""
+GRAM_MIN_SHARE = 1e-6
+"""Arithmetic: share of the trace of a Gram matrix that deflation must leave for a search to use the difference."""
+ROUNDING_MULTIPLE = 4.0
+"""Arithmetic: multiple of the rounding error of a deflated column up to which its length is only rounding."""
+DOUBTFUL_SHARE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
+"""Arithmetic: share of a squared norm below which a difference to it may have lost all its digits."""
 
-AS_DENSE = OperatorMixin.first_block
-"""A first component leaves several directions of like variance, and all of them should be seen: of sparse data, too."""
+FIRST_BLOCK = OperatorMixin.first_block
+"""Vectors multiplied at once at first: after a first component several directions have similar variance, and all should
+be seen, also of sparse data."""
 
 
 class Deflated(Wrapper):
-    """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
+    """X (I - v v'): X without its part along the unit vector v (the paper's Algorithm 2)."""
 
-    first_block = AS_DENSE
+    first_block = FIRST_BLOCK
 
     def __init__(
         self, inner: OperatorMixin, v: Array, scores: Array | None = None, direction_error: float = 0.0
@@ -33,10 +35,10 @@ class Deflated(Wrapper):
         self.v = np.asarray(v, dtype=np.float64)
         self.left: Array = inner.matmat(self.v) if scores is None else scores
         self.direction_error = direction_error
-        """Bound on the distance of v from the unit vector that it stands for."""
+        """Bound on the distance of v from the exact unit vector."""
 
     def _project(self, V: Array) -> Array:
-        return less_outer(V, self.v, self.v @ V)
+        return minus_outer(V, self.v, self.v @ V)
 
     def matmat(self, V: Array, /) -> Array:
         """X (V - v v'V)."""
@@ -57,11 +59,11 @@ class Deflated(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """X_S - (Xv) v_S'."""
-        return less_outer(self.inner.columns(support), self.left, self.v[support])
+        return minus_outer(self.inner.columns(support), self.left, self.v[support])
 
     @cached_property
     def _gram_v(self) -> Array:
-        """X'Xv: what turns column norms into deflated column norms, and Gram rows into deflated ones."""
+        """X'Xv, from which deflated column norms and Gram matrices follow."""
         return self.inner.gram(self.v)
 
     def gram_matrix(self, support: Array) -> Array:
@@ -70,7 +72,7 @@ class Deflated(Wrapper):
         along, before = along - 0.5 * float(self.v @ self._gram_v) * v, float(np.trace(gram))
         subtract_outer(gram, v, along)
         subtract_outer(gram, along, v)
-        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of (I - v v')A(I - v v')."""
@@ -80,13 +82,13 @@ class Deflated(Wrapper):
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
         return _without_rounding(left, norms + (np.linalg.norm(self.left) * self.v) ** 2, self)
 
-    def reach(self) -> Array:
-        """Lengths of the data, and of the terms whose sum, the scores of v, is taken off."""
-        lengths = self.inner.reach()
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data plus those of the terms of the scores of v, which are subtracted."""
+        lengths = self.inner.rounding_lengths()
         return lengths + np.abs(self.v) * float(np.abs(self.v) @ lengths)
 
     def data_errors(self) -> Array:
-        """Errors of the columns, of the scores that are taken off them, and of the direction v."""
+        """Errors of the columns, of the scores that are subtracted from them, and of the direction v."""
         errors = self.inner.data_errors()
         turned = float(np.linalg.norm(self.left)) + np.abs(self.v) * float(np.sqrt(self.inner.sq_norms.sum()))
         turned = self.direction_error * (1.0 + self.direction_error) * turned
@@ -99,44 +101,44 @@ class Deflated(Wrapper):
         )
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """X_S - (Xv) v_S' as a rank-one change of the restricted data."""
+        """X_S - (Xv) v_S' as a rank-one update of the restricted data."""
         part = self.v[support]
         if not part.any():
             return self.inner.restrict(support)
-        return LowRank(self.inner.restrict(support), self.left, part)
+        return RankOneUpdate(self.inner.restrict(support), self.left, part)
 
 
 class ScoreDeflated(Wrapper):
     """(I - u u') X, u the unit scores of an earlier component: Schur deflation A - Avv'A / v'Av."""
 
-    first_block = AS_DENSE
+    first_block = FIRST_BLOCK
 
     amplification = 1.0
-    """Factor by which taking off u enlarges an error of X'X."""
+    """Factor by which subtracting the part along u enlarges an error of X'X."""
 
     def __init__(self, inner: OperatorMixin, u: Array, direction_error: float = 0.0) -> None:
         super().__init__(inner)
         self.u = np.asarray(u, dtype=np.float64)
         self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64)
         self.direction_error = direction_error
-        """Bound on the distance of u from the unit vector that it stands for."""
+        """Bound on the distance of u from the exact unit vector."""
 
     def matmat(self, V: Array, /) -> Array:
         """(I - u u') X V."""
         product = self.inner.matmat(V)
-        return less_outer(product, self.u, self.u @ product)
+        return minus_outer(product, self.u, self.u @ product)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'(I - u u')U."""
-        return less_outer(self.inner.rmatmat(U), self.loadings, self.u @ U)
+        return minus_outer(self.inner.rmatmat(U), self.loadings, self.u @ U)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V, less what u explains of them."""
+        """X'T and T = X V without their parts along u."""
         if np.any(shift):  # u'1 does not vanish, so the fused form below would miss a term
             return super().gram_and_scores(V, shift)
         product, scores = self.inner.gram_and_scores(V)
         explained = self.loadings @ V
-        return less_outer(product, self.loadings, explained), less_outer(scores, self.u, explained)
+        return minus_outer(product, self.loadings, explained), minus_outer(scores, self.u, explained)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less their part along u, in float64."""
@@ -145,14 +147,14 @@ class ScoreDeflated(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """X_S - u (X'u)_S'."""
-        return less_outer(self.inner.columns(support), self.u, self.loadings[support])
+        return minus_outer(self.inner.columns(support), self.u, self.loadings[support])
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S less the part along u, unless most of it would cancel."""
         gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
         before = float(np.trace(gram))
         subtract_outer(gram, loadings, loadings)
-        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along u."""
@@ -163,15 +165,15 @@ class ScoreDeflated(Wrapper):
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
-        if cancels(self, weights):
+        if loses_digits(self, weights):
             return super().samples_gram(weights)
         gram = self.inner.samples_gram(weights)
         along = gram @ self.u
         return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
 
-    def reach(self) -> Array:
-        """Lengths of the data and of what is taken off."""
-        return self.inner.reach() + np.abs(self.loadings)
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data plus those of the part that is subtracted."""
+        return self.inner.rounding_lengths() + np.abs(self.loadings)
 
     def data_errors(self) -> Array:
         """Errors of the columns, and of the direction u."""
@@ -191,23 +193,23 @@ class ScoreDeflated(Wrapper):
         out.amplification = self.amplification
         return out
 
-    def restrict(self, support: Array) -> LowRank:
-        """X_S - u (X'u)_S' as a rank-one change of the restricted data."""
-        return LowRank(self.inner.restrict(support), self.u, self.loadings[support])
+    def restrict(self, support: Array) -> RankOneUpdate:
+        """X_S - u (X'u)_S' as a rank-one update of the restricted data."""
+        return RankOneUpdate(self.inner.restrict(support), self.u, self.loadings[support])
 
 
 def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
-    """Clip differences of squared norms: what is left below the rounding error of its terms is nothing.
+    """Return differences of squared norms, set to zero where they are below the rounding error of their terms.
 
-    The norms of data far from zero are differences themselves, with errors beyond that, and the square root of a
-    rounding error is not small. So a small difference is only a hint: the columns decide, whose own lengths are off by
-    no more than their rounding.
+    The norms of data far from zero are differences themselves, with larger errors, and the square root of a rounding
+    error is not small. So small differences are computed again from the columns, whose lengths have only their own
+    rounding errors.
     """
     eps = float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.reach())
-    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL[op.dtype] * terms, error)))
+    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.rounding_lengths())
+    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
-        error[small] = (ROUNDING_LEFT * eps * op.reach()[small]) ** 2
+        error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2
     left[left <= error] = 0.0
     return left

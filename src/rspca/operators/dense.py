@@ -14,22 +14,24 @@ from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, OperatorMixin, chunks, returned_by
 from rspca.operators.in_memory import InMemory, float_type
 
-FEW_OF_ROWS, FEW_OF_COLUMNS = 0.05, 0.14
-"""Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
-rows every entry costs a line of cache, but the next vector uses nearly the same, and those are kept."""
-SOON_MULTIPLIED = 2**17
-"""Entries that are all multiplied, or copied, before a few columns are found among them: sketches have as many."""
-MOST_TAKEN_OVER = 0.1
-"""Share of all columns up to which what the last restriction has of the next is copied from there: both exist then, and
-more than these are as quickly read from X."""
-MOST_ROWS_SUMMED = 256
-"""Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
-SINGLE_SAFE = (1e-30, 1e30)
-"""Sums of squares that single precision surely held."""
-WIDE_BYTES = 1 << 26
-"""Size of the blocks of single-precision data that are converted to float64: adding up their products takes little."""
-FEW_SHIFTED = 0.1
-"""Share of the columns up to which shifted ones are multiplied apart, so that the others go to BLAS as they are."""
+GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
+"""Shares of all columns up to which gathering them is faster than multiplying all, for X stored by rows and by columns:
+benchmarks/speed.py. By rows every entry costs a cache line, but the next vector uses nearly the same columns."""
+GATHER_MIN_ENTRIES = 2**17
+"""Entries of X up to which all are multiplied, or copied, without gathering columns; sketches are as small:
+benchmarks/speed.py."""
+REUSE_SHARE = 0.1
+"""Share of all columns up to which a restriction copies columns from the last one; both exist at once, and more columns
+are read from X as fast: benchmarks/speed.py."""
+SUMMED_ROWS = 256
+"""Rows that are summed in the precision of the data, before float64: 256 float32 numbers lose at most two digits."""
+FLOAT32_SAFE_SUMS = (1e-30, 1e30)
+"""Arithmetic: sums of squares that are far inside the range of float32."""
+FLOAT64_BLOCK_BYTES = 1 << 26
+"""Bytes of a block of float32 data that is converted to float64, so that adding block products takes little time."""
+SHIFTED_SHARE = 0.1
+"""Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
+benchmarks/centering.py."""
 
 
 @returned_by("restrict")
@@ -43,37 +45,32 @@ class DenseOperator(InMemory):
     def __init__(
         self, X: Array, meter: Meter | None = None, share: float = 1.0, *, dtype: Any = None, shift: Array | None = None
     ) -> None:
-        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy turns to floats far sooner
+        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy converts much faster
         super().__init__(X, meter, share)
         self._dtype = self._dtype if dtype is None else np.dtype(dtype)
         self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
         self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned and shift is None
-        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
+        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; rows must be contiguous.
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
     def _blocks(self) -> list[slice]:
-        budget = (
-            in_memory.CACHE_BYTES
-            if self._direct
-            else BLOCK_BYTES
-            if self._dtype == float_type(self.X.dtype)
-            else WIDE_BYTES
-        )
+        converted = BLOCK_BYTES if self._dtype == float_type(self.X.dtype) else FLOAT64_BLOCK_BYTES
+        budget = in_memory.CACHE_BYTES if self._direct else converted
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
-        """Blocks of so few rows that sums within them lose nothing in single precision, and, by rows, stay in cache."""
+        """Blocks of few rows, so that sums in single precision are accurate and, by rows, stay in cache."""
         cached = self.shape[0] if self.X.flags.f_contiguous else max(1, 2**20 // self.shape[1])
-        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, cached)))
+        return list(chunks(self.shape[0], 1, min(SUMMED_ROWS, cached)))
 
     def _rows(self, part: slice) -> Array:
         rows = np.ascontiguousarray(self.X[part], dtype=self._dtype)
         return rows if self._shift is None else rows - self._shift
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """X - 1 shift': a few columns apart from the others, or all of them block of rows by block of rows."""
-        if np.count_nonzero(shift) <= FEW_SHIFTED * self.shape[1]:
+        """X - 1 shift': a few shifted columns separately, or all columns block of rows by block of rows."""
+        if np.count_nonzero(shift) <= SHIFTED_SHARE * self.shape[1]:
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
         return DenseOperator(
@@ -87,7 +84,7 @@ class DenseOperator(InMemory):
         return DenseOperator(self.X, meter=self._meter, share=self._share, dtype=np.float64, shift=self._shift)
 
     def transposed(self) -> OperatorMixin:
-        """Return the operator of X', on the same memory where X is read as it is."""
+        """Return the operator of X', on the same memory unless X is shifted."""
         return super().transposed() if self._shift is None else OperatorMixin.transposed(self)
 
     def matmat(self, V: Array, /) -> Array:
@@ -122,8 +119,8 @@ class DenseOperator(InMemory):
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         few = self._few_nonzeros(V)
         if few is not None:
-            kept = self._fused  # columns of rows are worth keeping, columns in one piece are as quickly read again
-            scores = (self.restrict(few).matmat(V[few]) if kept else self.columns(few) @ V[few]) - shift
+            cached = self._fused  # columns of X by rows are worth caching; contiguous columns are read as fast again
+            scores = (self.restrict(few).matmat(V[few]) if cached else self.columns(few) @ V[few]) - shift
             return np.asarray(self.rmatmat(scores), dtype=np.float64), scores
         if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
             self._meter.add(self._share)
@@ -140,15 +137,15 @@ class DenseOperator(InMemory):
             with shared_if_large(rows.size):
                 scores[part] = rows @ V - shift
                 out += rows.T @ scores[part]
-            del rows  # or two blocks would be there when the next is made
+            del rows  # otherwise two blocks exist while the next is made
         return out, scores
 
     def _few_nonzeros(self, V: Array) -> Array | None:
-        """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
-        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED or not self._direct:
+        """Return the non-zeros of a vector if gathering their columns is faster than multiplying all of X."""
+        if V.ndim > 1 or self.X.size <= GATHER_MIN_ENTRIES or not self._direct:
             return None
-        places = nonzeros(V)
-        return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
+        places, share = nonzeros(V), GATHER_ROWS_SHARE if self._fused else GATHER_COLUMNS_SHARE
+        return places if len(places) <= self.shape[1] * share else None
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
@@ -182,19 +179,19 @@ class DenseOperator(InMemory):
 
     def _restricted(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
-        taken = self._taken_over(support)
-        if taken is None:
+        columns = self._reused(support)
+        if columns is None:
             return super()._restricted(support)
-        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+        return DenseOperator(columns, meter=self._meter, share=self._part(support))
 
-    def _taken_over(self, support: Array) -> Array | None:
-        """X[:, support], most of it from the last restriction, if that has most of it."""
+    def _reused(self, support: Array) -> Array | None:
+        """X[:, support], mostly copied from the last restriction, if that has most of these columns."""
         last = self._restriction
-        if last is None or self.X.size <= SOON_MULTIPLIED or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
+        if last is None or self.X.size <= GATHER_MIN_ENTRIES or not 0 < len(last[0]) <= REUSE_SHARE * self.shape[1]:
             return None
-        known, columns = last[0], cast(DenseOperator, last[1]).X
-        places = np.minimum(np.searchsorted(known, support), len(known) - 1)
-        new = np.flatnonzero(known[places] != support)
+        cached, columns = last[0], cast(DenseOperator, last[1]).X
+        places = np.minimum(np.searchsorted(cached, support), len(cached) - 1)
+        new = np.flatnonzero(cached[places] != support)
         if len(new) > len(support) // 2:
             return None
         taken = _take(columns, places)
@@ -202,7 +199,7 @@ class DenseOperator(InMemory):
         return taken
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """X_S loadings in float64; all columns are converted block of rows by block of rows, where they are."""
+        """X_S loadings in float64; if S is all columns, they are converted block of rows by block of rows."""
         if not np.array_equal(support, np.arange(self.shape[1])):
             return super().scores(support, loadings)
         self._meter.add(self._share)
@@ -210,7 +207,7 @@ class DenseOperator(InMemory):
         return np.concatenate([np.asarray(self._rows(part), dtype=np.float64) @ loadings for part in rows])
 
     def column_sums(self) -> Array:
-        """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
+        """Sum of each column: float64 across blocks, so that long columns do not lose digits in single precision."""
         return self._moments[0].copy()
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
@@ -222,7 +219,7 @@ class DenseOperator(InMemory):
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Sums and sums of squares of the columns, in one read: who wants the ones soon wants the others."""
+        """Sums and sums of squares of the columns, in one read, because both are needed."""
         self._meter.add(self._share)
         return self._sums(None)
 
@@ -237,8 +234,8 @@ class DenseOperator(InMemory):
                 sums += np.ones(len(block), dtype=self._dtype) @ block
                 squares += np.einsum("ij,ij->j", block, block)
         if self._dtype == np.float32:
-            left = np.flatnonzero(~((squares > SINGLE_SAFE[0]) & (squares < SINGLE_SAFE[1])))
-            sums[left], squares[left] = self._sums_in_double_precision(left, shift)
+            unsafe = np.flatnonzero(~((squares > FLOAT32_SAFE_SUMS[0]) & (squares < FLOAT32_SAFE_SUMS[1])))
+            sums[unsafe], squares[unsafe] = self._sums_in_double_precision(unsafe, shift)
         return sums, squares
 
     def _sums_in_double_precision(self, columns: Array, shift: Array | None) -> tuple[Array, Array]:
@@ -255,7 +252,7 @@ class DenseOperator(InMemory):
 
 
 def _take(X: Array, support: Array) -> Array:
-    """X[:, support], in half the time of indexing, or less: NumPy writes in place where no index can be wrong."""
+    """X[:, support] in at most half the time of indexing: NumPy needs no buffer if no index can be out of range."""
     inside = len(support) > 0 and support.min() >= 0 and support.max() < X.shape[1]
     mode: Literal["clip", "raise"] = "clip" if inside else "raise"
     if X.flags.c_contiguous:

@@ -1,19 +1,20 @@
-"""A change of rank one, X - a b': what centering and deflation take off a few columns, and the rounding of it."""
+"""Rank-one updates X - a b', which centering and deflation apply to a few columns, and their rounding."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper, chunks
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.wrapper import Wrapper
 
-MOST_CANCELED = 1e3
-"""How much larger the terms of X X' may be than X X' itself: beyond it means and deflations are taken off the columns
-before these are multiplied."""
+GRAM_CANCELLATION_MAX = 1e3
+"""Arithmetic: ratio of the terms of XX' to XX' itself. Above it three digits would be lost, so means and deflations
+are subtracted from the columns before these are multiplied."""
 
 
-class LowRank(Wrapper):
-    """X - a b': a rank-one change, what deflation leaves of a few columns."""
+class RankOneUpdate(Wrapper):
+    """X - a b'."""
 
     def __init__(self, inner: OperatorMixin, a: Array, b: Array) -> None:
         super().__init__(inner)
@@ -22,11 +23,11 @@ class LowRank(Wrapper):
 
     def matmat(self, V: Array, /) -> Array:
         """X V - a (b'V)."""
-        return less_outer(self.inner.matmat(V), self.a, self.b @ V)
+        return minus_outer(self.inner.matmat(V), self.a, self.b @ V)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U - b (a'U)."""
-        return less_outer(self.inner.rmatmat(U), self.b, self.a @ U)
+        return minus_outer(self.inner.rmatmat(U), self.b, self.a @ U)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings - a (b_S'loadings), in float64."""
@@ -34,33 +35,33 @@ class LowRank(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """X_S - a b_S'."""
-        return less_outer(self.inner.columns(support), self.a, self.b[support])
+        return minus_outer(self.inner.columns(support), self.a, self.b[support])
 
-    def reach(self) -> Array:
-        """Lengths of the data and of what is taken off."""
-        return self.inner.reach() + float(np.linalg.norm(self.a)) * np.abs(self.b)
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data plus those of the update."""
+        return self.inner.rounding_lengths() + float(np.linalg.norm(self.a)) * np.abs(self.b)
 
     def to_float64(self) -> OperatorMixin:
         """X - a b' with products in float64."""
-        return self if self.dtype == np.float64 else LowRank(self.inner.to_float64(), self.a, self.b)
+        return self if self.dtype == np.float64 else RankOneUpdate(self.inner.to_float64(), self.a, self.b)
 
-    def restrict(self, support: Array) -> LowRank:
+    def restrict(self, support: Array) -> RankOneUpdate:
         """Restrict both terms."""
-        return LowRank(self.inner.restrict(support), self.a, self.b[support])
+        return RankOneUpdate(self.inner.restrict(support), self.a, self.b[support])
 
 
-def less_outer(product: Array, a: Array, b: Array) -> Array:
-    """Return product - a b' in the type and the memory order of the product: mixed orders take three times as long."""
+def minus_outer(product: Array, a: Array, b: Array) -> Array:
+    """Return product - a b' in the type and memory order of the product; mixed orders take three times as long."""
     by_columns = product.ndim == 2 and product.flags.f_contiguous
     outer = np.asarray(np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b), dtype=product.dtype)
     return np.subtract(product, outer, out=outer)
 
 
-def cancels(op: Wrapper, weights: Array | None) -> bool:
-    """Return whether X W X' is so much smaller than the terms it is the difference of that digits would be lost."""
-    terms = op.reach() ** 2
+def loses_digits(op: Wrapper, weights: Array | None) -> bool:
+    """Return whether X W X' is much smaller than the terms of which it is the difference, so that digits are lost."""
+    terms = op.rounding_lengths() ** 2
     each = np.ones(len(terms)) if weights is None else weights
-    return float(each @ terms) > MOST_CANCELED * float(each @ op.sq_norms)
+    return float(each @ terms) > GRAM_CANCELLATION_MAX * float(each @ op.sq_norms)
 
 
 def subtract_outer(product: Array, a: Array, b: Array) -> None:

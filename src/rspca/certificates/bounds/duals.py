@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.certificates import precision
+from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.gram import EPS, largest_eigenvalue
 from rspca.certificates.bounds.spectra import largest_below
 from rspca.operators.base import OperatorMixin
-
-DENSE = 1200
-"""Size up to which an eigenvalue is computed, beyond which it is bounded by a Cholesky factorization."""
-
-MOST_STRETCHED = 1.001
-"""Factor of a term up to which it is raised to cover rounding."""
 
 
 def variance_dual(op: OperatorMixin, k: int, rho: float) -> float:
@@ -41,7 +35,7 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     inner = op.rmatmat(u)
     lengths = np.maximum(precision.sq_norms(op), inner**2)
     taken = inner**2 > rho
-    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # there q would be u alone: q = x_i instead
+    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # q would be u alone: use q = x_i instead
     rest = ~taken & ~near & (lengths > rho)
     alpha, beta = np.zeros(len(inner)), np.zeros(len(inner))
     scale = np.sqrt(inner[taken] ** 2 - rho)  # q = u
@@ -60,15 +54,15 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
 def stretched(
     op: OperatorMixin, alpha: Array, beta: Array, inner: Array, lengths: Array, rho: float
 ) -> tuple[Array, Array]:
-    """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, made to hold whatever rounding may hide.
+    """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, stretched to hold despite rounding.
 
     Whatever alpha and beta are, y y' >= x x' - rho I if and only if x'(y y' + rho I)^{-1}x <= 1, which is
     D = beta^2 (g^2 - d + rho) + rho (alpha^2 d + 2 alpha beta g) >= rho (d - rho), g = x'u, d = |x|^2. So y is
-    stretched until this holds for every g and d that the computed ones may stand for; where that takes more than a
-    little, q = x_i instead, for which d alone counts.
+    stretched until this holds for all g and d within the rounding errors of the computed ones; if that takes more than
+    MAX_STRETCH, q = x_i is used, which depends on d only.
     """
-    reach = precision.reach(op)
-    off_g, off_d = precision.sum_error(op) * reach, 2.0 * precision.sum_error(op) * reach**2
+    columns = op.rounding_lengths()
+    off_g, off_d = precision.sum_error(op) * columns, 2.0 * precision.sum_error(op) * columns**2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         terms = beta**2 * (inner**2 - lengths + rho), rho * alpha**2 * lengths, 2.0 * rho * alpha * beta * inner
         off = beta**2 * ((2.0 * np.abs(inner) + off_g) * off_g + off_d) + rho * alpha**2 * off_d
@@ -76,14 +70,14 @@ def stretched(
         off += 16.0 * EPS * (beta**2 * (inner**2 + lengths + rho) + terms[1] + np.abs(terms[2]))
         stretch = rho * (lengths - rho) / (sum(terms) - off)
     longer = lengths > rho
-    safe = longer & (stretch > 0.0) & (stretch < MOST_STRETCHED)
+    safe = longer & (stretch > 0.0) & (stretch < budgets.MAX_STRETCH)
     alpha[safe], beta[safe] = (values[safe] * np.sqrt(np.maximum(stretch[safe], 1.0)) for values in (alpha, beta))
     alpha[longer & ~safe], beta[longer & ~safe] = np.sqrt(1.0 - rho / lengths[longer & ~safe]), 0.0
     return alpha, beta
 
 
 def separating_penalties(squares: Array, support: Array, count: int) -> Array:
-    """Return values of rho between the largest (x_i'u)^2 outside the support and the smallest inside; maybe none."""
+    """Return values of rho between the largest (x_i'u)^2 outside the support and the smallest inside, if any."""
     inside = np.zeros(len(squares), dtype=bool)
     inside[support] = True
     low, high = float(squares[~inside].max(initial=0.0)), float(squares[inside].min())
@@ -93,4 +87,4 @@ def separating_penalties(squares: Array, support: Array, count: int) -> Array:
 
 
 def _largest(M: Array) -> float:
-    return largest_eigenvalue(M) if len(M) <= DENSE else largest_below((M + M.T) / 2.0)
+    return largest_eigenvalue(M) if len(M) <= budgets.EIGENVALUE_SIDE else largest_below((M + M.T) / 2.0)

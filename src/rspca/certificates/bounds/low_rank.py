@@ -1,4 +1,4 @@
-"""The best k features of a matrix of rank d: cones of directions, bounded by their corners and split where it pays."""
+"""The best k features of a matrix of rank d: cones of directions, bounded by their corners, the worst split first."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, Spectrum, frobenius, row_energies, top_sum, trace
 from rspca.linalg.vectors import top_k
 
-NARROW = 1e-7
-"""Least eigenvalue of the products of corners at which a cone is still bounded by them; narrower ones are rounding."""
 
-
-class Cones(NamedTuple):
-    """A bound on Z(GG'), the largest value met, the support that has it, and the number of directions tried."""
+class ConeBounds(NamedTuple):
+    """An upper bound on Z(GG'), the largest value found, its support, and the number of directions tried."""
 
     upper: float
     lower: float
@@ -26,7 +24,7 @@ class Cones(NamedTuple):
     directions: int
 
 
-def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_time: Callable[[], bool]) -> ConeBounds:
     """Bound by t + Z(GG') with t the eigenvalue after the first `rank`, and G = V diag(sqrt(l - t)).
 
     A <= t I + GG', eigenvalue by eigenvalue, and Z only grows with A.
@@ -35,8 +33,8 @@ def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_t
     shift = float(values[rank]) if len(values) > rank else pairs.rest
     shift = max(shift, pairs.rest)
     G = pairs.vectors[:, :rank] * np.sqrt(np.maximum(pairs.values[:rank] - shift, 0.0))
-    found = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time)
-    return found._replace(upper=shift + found.upper)
+    cones = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time)
+    return cones._replace(upper=shift + cones.upper)
 
 
 def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], bool]) -> float:
@@ -55,21 +53,21 @@ def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], 
     outside = min(trace(diagonal, k), frobenius(diagonal, row_energies(R, k), k))
     # the eigenvalues are upper bounds, raised by rounding, so R is semidefinite up to twice that
     outside += 16.0 * len(A) * EPS * float(pairs.values[0])
-    found = []
+    bounds = []
     for t in (0.0, 0.5):
         G = V * np.sqrt(np.maximum(pairs.values[:rank] - t * following, 0.0))
         slack = t * following + (1.0 - t) * outside
-        found.append(slack + best_of_cones(G, k, slack=slack, tol=1e-4, out_of_time=out_of_time).upper)
-    return min(found)
+        bounds.append(slack + best_of_cones(G, k, slack=slack, tol=budgets.RANK_TOL, out_of_time=out_of_time).upper)
+    return min(bounds)
 
 
-def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> ConeBounds:
     """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
 
     h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum of
     c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The
     orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops
-    when the bound, with `slack` on both sides, is within tol of the best value met.
+    when the bound, with `slack` on both sides, is within tol of the best value found.
     """
     d = G.shape[1]
     best, support, tried = 0.0, np.arange(k), 0
@@ -84,12 +82,12 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         return float(np.sqrt(value))
 
     def bounded(corners: Array, heights: Array, parent: float) -> float:
-        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow.
+        """Return the bound of a cone, at most that of its parent, and that of its parent if the cone is too narrow.
 
-        The products are M + E, |E| <= 8 d^2 eps with what the decomposition adds, so M^{-1} <= (M + E - |E| I)^{-1}.
+        The computed products are M + E, |E| <= 8 d^2 eps with the decomposition, so M^{-1} <= (M + E - |E| I)^{-1}.
         """
         values, vectors = np.linalg.eigh(corners @ corners.T)
-        if values[0] < NARROW:
+        if values[0] < budgets.CONE_MIN_EIGENVALUE:
             return parent
         return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / (values - 8.0 * d * d * EPS))))
 
@@ -104,7 +102,7 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
             break
         products = heap[0][2] @ heap[0][2].T
         np.fill_diagonal(products, 1.0)
-        if products.min() > 1.0 - NARROW:
+        if products.min() > 1.0 - budgets.CONE_MIN_EIGENVALUE:
             break
         parent, _, corners, heights = heapq.heappop(heap)
         i, j = np.unravel_index(int(np.argmin(products)), products.shape)
@@ -115,4 +113,4 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
             child, child_heights = corners.copy(), heights.copy()
             child[replaced], child_heights[replaced] = middle, at_middle
             heapq.heappush(heap, (-bounded(child, child_heights, -parent), next(numbers), child, child_heights))
-    return Cones(-heap[0][0] * (1.0 + 1e-12), best, support, tried)
+    return ConeBounds(-heap[0][0] * (1.0 + 1e-12), best, support, tried)

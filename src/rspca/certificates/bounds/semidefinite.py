@@ -1,4 +1,4 @@
-"""The semidefinite relaxation DSPCA by ADMM, and the split of A that its multiplier gives at any time."""
+"""The semidefinite relaxation DSPCA by ADMM, and the split of A by its multiplier."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.linalg.vectors import l1_projection
-
-CHECKED_EVERY = 10
-"""Steps between two evaluations of the bound, which costs as much as a step."""
 
 
 class Semidefinite(NamedTuple):
@@ -44,7 +42,7 @@ def semidefinite(
         multiplier = multiplier + X - copy
         apart, moved = float(np.linalg.norm(X - copy)), float(np.linalg.norm(copy - before))
         last = iteration == max_iter or out_of_time()
-        if iteration % CHECKED_EVERY == 0 or last:
+        if iteration % budgets.SEMIDEFINITE_CHECK_STEPS == 0 or last:
             U = weight * (multiplier + multiplier.T) / 2.0
             bound = float(np.linalg.eigvalsh(A - U)[-1]) + k * float(np.abs(U).max())
             if bound < upper:
@@ -70,6 +68,6 @@ def _spectraplex(M: Array) -> Array:
     """Return the nearest positive semidefinite matrix of trace one."""
     values, vectors = np.linalg.eigh((M + M.T) / 2.0)
     excess = (np.cumsum(values[::-1]) - 1.0) / np.arange(1, len(values) + 1)
-    kept = np.maximum(values - excess[np.flatnonzero(values[::-1] > excess)[-1]], 0.0)
-    used = kept > 0.0
-    return np.asarray((vectors[:, used] * kept[used]) @ vectors[:, used].T)
+    projected = np.maximum(values - excess[np.flatnonzero(values[::-1] > excess)[-1]], 0.0)
+    used = projected > 0.0
+    return np.asarray((vectors[:, used] * projected[used]) @ vectors[:, used].T)

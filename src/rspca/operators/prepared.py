@@ -1,0 +1,59 @@
+"""Data as the algorithm works on them, with what was done to them in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin
+from rspca.operators.convert import standardize
+from rspca.operators.standardized import Centered, Scaled
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An operator that is centered and scaled, and how: whatever is said of it goes into certificates and models."""
+
+    operator: OperatorMixin
+    center: bool
+    scale: bool | str
+    mean: Array
+    """What was subtracted from each column."""
+    divisor: Array
+    """What each column was divided by."""
+    description: tuple[str, ...]
+    """The same in words: what a certificate assumes."""
+
+    def with_operator(self, operator: OperatorMixin, *words: str) -> Prepared:
+        """Return the same preparation of what was made of the operator since, and what that was in words."""
+        return replace(self, operator=operator, description=(*self.description, *words))
+
+
+def prepared(op: OperatorMixin, *, center: bool, scale: bool | str) -> Prepared:
+    """Return data centered and scaled implicitly, after refusing values that cannot be worked on."""
+    op = standardize(op, center=center, scale=scale)
+    mean, divisor = _affine(op)
+    scale = scale if isinstance(scale, str) else bool(scale)
+    return Prepared(op, bool(center), scale, mean, divisor, _description(op, center, scale))
+
+
+def _affine(op: OperatorMixin) -> tuple[Array, Array]:
+    """Return the mean and the divisor that `standardize` put round the data."""
+    n = op.shape[1]
+    mean, divisor = np.zeros(n), np.ones(n)
+    if isinstance(op, Scaled):
+        constant = op.weights == 0.0  # such columns are left out; they count as not scaled
+        divisor, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner
+    if isinstance(op, Centered):
+        mean = op.mean
+    return mean, divisor
+
+
+def _description(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ...]:
+    """Return in words what a certificate of this data takes for granted."""
+    if not op.has_samples:
+        return ("the Gram matrix is taken as given",)
+    scaled = f"columns scaled ({scale})" if scale is not False else "columns not scaled"
+    return ("columns centered" if center else "columns not centered", scaled)
