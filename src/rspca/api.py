@@ -39,6 +39,7 @@ from rspca.methods import FOUND_TOGETHER, METHODS
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced, prepare
 from rspca.operators.standardized import Centered, Scaled
+from rspca.operators.tall import FormedGram
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -129,7 +130,7 @@ def decompose(
     before = op.passes
     check_memory(op, max(ks), sketched=method == "rspca" and solver == "linearized")
     keep_freed_blocks()
-    op = prepare(op, center=center, scale=scale)
+    op = prepare(op, center=center, scale=scale, n_components=n_components)
     chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
     if method == "rspca":
         chosen |= options
@@ -151,13 +152,14 @@ def decompose(
         V = np.vstack([c.dense() for c in components])
         measured, unit = balanced(op)
         scores = scores_of(measured, V)
-    mean, weights = _affine(op)
+    samples = op.inner if isinstance(op, FormedGram) else op
+    mean, weights = _affine(samples)
     return Decomposition(
         components=components, method=method, mean=mean, scale=weights, sample_components=left,
         explained_variance=unit**2 * added_squares(scores),
         total_variance=float(op.sq_norms.sum() - op.offset * op.shape[1]),
         orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
-        passes=op.passes - before, has_samples=op.has_samples, n_samples=op.shape[0] if op.has_samples else 0,
+        passes=op.passes - before, has_samples=op.has_samples, n_samples=samples.shape[0] if op.has_samples else 0,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -71,6 +71,14 @@ class Meter:
     def add(self, share: float) -> None:
         """Record a product that read `share` of the entries."""
         self.passes += share
+
+
+class Moments(NamedTuple):
+    """Column sums and Gram matrix of X - 1 shift', both in float64."""
+
+    shift: Array
+    sums: Array
+    gram: Array
 
 
 class OperatorMixin:
@@ -159,6 +167,18 @@ class OperatorMixin:
                 out[rows, columns] = left.T @ right
                 out[columns, rows] = out[rows, columns].T
         return out
+
+    def gram_about(self, support: Array, mean: Array) -> Array:
+        """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
+        gram, mean = self.gram_matrix(support), mean[support]
+        for part in chunks(len(mean), 8 * len(mean)):
+            gram[part] -= np.multiply.outer(self.shape[0] * mean[part], mean)
+        return gram
+
+    def moments(self) -> Moments:
+        """Column sums and the whole Gram matrix; about a shift near the means where one pass can make it so."""
+        n = self.shape[1]
+        return Moments(np.zeros(n), self.column_sums(), self.gram_matrix(np.arange(n)))
 
     def gram_rows(self, support: Array) -> Array:
         """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""

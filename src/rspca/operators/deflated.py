@@ -138,6 +138,10 @@ class ScoreDeflated(Wrapper):
         explained = self.loadings @ V
         return less_outer(product, self.loadings, explained), less_outer(scores, self.u, explained)
 
+    def gram(self, V: Array) -> Array:
+        """X'X V less what u explains of it."""
+        return less_outer(self.inner.gram(V), self.loadings, self.loadings @ V)
+
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less their part along u, in float64."""
         scores = self.inner.scores(support, loadings)

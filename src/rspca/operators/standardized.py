@@ -7,7 +7,7 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
 from rspca.operators.near_zero import near_zero
-from rspca.operators.rank_one import LowRank, cancels, less_outer, subtract_outer
+from rspca.operators.rank_one import LowRank, cancels, less_outer
 
 DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
@@ -97,8 +97,7 @@ class Centered(Wrapper):
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S about the mean: the means are taken off the product, as far as they are not shifted before."""
-        gram, mean = self.inner.gram_matrix(support), self.inner_mean[support]
-        subtract_outer(gram, self.shape[0] * mean, mean)
+        gram = self.inner.gram_about(support, self.inner_mean)
         constant = self.constant[support]
         gram[constant], gram[:, constant] = 0.0, 0.0
         return gram

@@ -1,0 +1,87 @@
+"""X with its column sums and its Gram matrix, taken in one pass: what tall data are reduced to."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.base import Moments, OperatorMixin, Wrapper
+
+
+class WithMoments(Wrapper):
+    """X, whose sums, squared norms and Gram matrix all come from one pass, made when the first of them is asked for.
+
+    The pass is made about a shift near the means, so that no digits are lost when the means are taken off.
+    """
+
+    def __init__(self, inner: OperatorMixin, moments: Moments | None = None) -> None:
+        super().__init__(inner)
+        if moments is not None:
+            self.moments = moments
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Sums and Gram matrix of X - 1 shift', and the shift."""
+        return self.inner.moments()
+
+    def column_sums(self) -> Array:
+        """Sum of each column."""
+        return self.shape[0] * self.moments.shift + self.moments.sums
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Sum over samples of (x_ij - shift_j)^2."""
+        move = self.moments.shift - (0.0 if shift is None else shift)
+        return np.diagonal(self.moments.gram) + (2.0 * self.moments.sums + self.shape[0] * move) * move
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+        return self.gram_about(support, np.zeros(self.shape[1]))
+
+    def gram_about(self, support: Array, mean: Array) -> Array:
+        """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64."""
+        shift, sums, gram = self.moments
+        gram = gram.copy() if len(support) == len(gram) else gram[np.ix_(support, support)]
+        move, sums = (shift - mean)[support], sums[support]
+        if move.any():
+            sums = sums + 0.5 * self.shape[0] * move
+            gram += np.multiply.outer(sums, move)
+            gram += np.multiply.outer(move, sums)
+        return gram
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        return self.inner.matmat(V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        return self.inner.rmatmat(U)
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift'."""
+        return self.inner.gram_and_scores(V, shift)
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings in float64."""
+        return self.inner.scores(support, loadings)
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support], dense."""
+        return self.inner.columns(support)
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of X[:, support]."""
+        return self.inner.restrict(support)
+
+    def transposed(self) -> OperatorMixin:
+        """X'."""
+        return self.inner.transposed()
+
+    def shifted(self, shift: Array) -> OperatorMixin:
+        """X - 1 shift', with moments of its own: what is left of these columns was less than the rounding of X."""
+        return WithMoments(self.inner.shifted(shift))
+
+    def to_float64(self) -> OperatorMixin:
+        """X with products in float64; the moments are float64 already."""
+        return self if self.dtype == np.float64 else WithMoments(self.inner.to_float64(), self.moments)

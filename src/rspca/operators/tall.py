@@ -1,0 +1,159 @@
+"""Data with more samples than features, replaced by their Gram matrix: one pass, and no product reads a sample again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, Wrapper
+
+MOST_FEATURES = 5500
+"""Features up to which the Gram matrix is formed: 240 MB."""
+FEATURES_A_COMPONENT = 700
+"""Features, for each component sought, up to which forming the Gram matrix is quicker than products with X. One costs
+m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for memory (benchmarks/users.py)."""
+
+
+def gram_is_cheaper(shape: tuple[int, int], n_components: int) -> bool:
+    """Return whether m x n data are worked on as an n x n Gram matrix."""
+    m, n = shape
+    return n <= m and n <= min(MOST_FEATURES, FEATURES_A_COMPONENT * n_components)
+
+
+class FormedGram(Wrapper):
+    """X seen through A = X'X in memory: R with R'R = A takes the place of the samples.
+
+    R has n rows. Variances, angles between scores and deflations are those of X, because R V = Q'X V for a Q with
+    orthonormal columns. Means and scales are taken off before.
+    """
+
+    def __init__(self, inner: OperatorMixin, matrix: Array | None = None) -> None:
+        super().__init__(inner)
+        if matrix is None:
+            matrix = inner.gram_matrix(np.arange(inner.shape[1]))
+            np.fill_diagonal(matrix, inner.sq_norms)  # zero where a column is constant, not rounding
+        self.matrix = matrix
+
+    @cached_property
+    def factor(self) -> Array:
+        """R, n x n, by a Cholesky decomposition with pivoting; rows beyond the rank are zero."""
+        n = len(self.matrix)
+        rows, pivots, rank, _ = dpstrf(self.matrix, tol=-1.0)
+        factor = np.zeros((n, n), order="F")
+        factor[:rank, pivots - 1] = np.triu(rows[:rank])
+        return factor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n x n."""
+        return self.matrix.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Always float64."""
+        return np.dtype(np.float64)
+
+    @property
+    def own_threads(self) -> bool:  # type: ignore[override]
+        """Products are those of BLAS."""
+        return False
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """Rounding of m products added up for each entry, and of R: relative to the data before means are taken off."""
+        m, n = self.inner.shape
+        rounding = (m + 4 * n + 64) * float(np.finfo(np.float64).eps)
+        return self.inner.gram_error + rounding * float(np.sum(self.inner.reach() ** 2))
+
+    def matmat(self, V: Array, /) -> Array:
+        """R V."""
+        return self.factor @ np.asarray(V, dtype=np.float64)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """R'U."""
+        return self.factor.T @ np.asarray(U, dtype=np.float64)
+
+    def columns(self, support: Array, /) -> Array:
+        """R[:, support]."""
+        return self.factor[:, support]
+
+    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
+        """A V and R V."""
+        if np.any(shift):
+            raise ValueError("A Gram matrix cannot be centered: that is done before it is formed.")
+        return self.gram(V), self.matmat(V)
+
+    def gram(self, V: Array) -> Array:
+        """A V."""
+        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+
+    def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
+        """A_S' loadings."""
+        return loadings @ self.matrix[support]
+
+    def gram_block(self, support: Array) -> Array:
+        """A[S, S]."""
+        return self.matrix[np.ix_(support, support)]
+
+    def gram_matrix(self, support: Array) -> Array:
+        """A[S, S]."""
+        return self.matrix.copy() if len(support) == len(self.matrix) else self.gram_block(support)
+
+    def gram_rows(self, support: Array) -> Array:
+        """A[S, :]."""
+        return self.matrix[support]
+
+    def column_sums(self) -> Array:
+        """Not known: the samples are not there."""
+        raise NotImplementedError("R has no column sums; ask the data that it was formed from.")
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Diagonal of A."""
+        return np.maximum(np.diagonal(self.matrix), 0.0)
+
+    def reach(self) -> Array:
+        """Lengths of the columns of R; what products with X itself lost is in `gram_error`."""
+        return np.sqrt(self.sq_norms)
+
+    def restrict(self, support: Array) -> OperatorMixin:
+        """Return the operator of a few columns."""
+        return _Part(self, support)
+
+    def restricted_bytes(self, k: int) -> int:
+        """Memory of k columns of R."""
+        return 8 * k * len(self.matrix)
+
+    def transposed(self) -> OperatorMixin:
+        """X'."""
+        return self.inner.transposed()
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the same for data whose means and scales are float64."""
+        inner = self.inner.to_float64()
+        return self if inner is self.inner else FormedGram(inner)
+
+
+class _Part(FormedGram):
+    """A few columns of a formed Gram matrix."""
+
+    def __init__(self, whole: FormedGram, support: Array) -> None:
+        super().__init__(whole.inner, whole.gram_block(support))
+        self._whole, self._support = whole, support
+
+    @cached_property
+    def factor(self) -> Array:
+        """Columns of R."""
+        return self._whole.columns(self._support)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n x |S|."""
+        return self._whole.shape[0], len(self._support)
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the same columns for data whose means and scales are float64."""
+        return self._whole.to_float64().restrict(self._support)
