@@ -59,17 +59,13 @@ def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> O
         return op
     length = float(np.linalg.norm(new.scores))
     u = _unexplained(op, new.scores / length)  # orthogonal to working precision, float32 data or not
-    deflated = ScoreDeflated(op, u / np.linalg.norm(u), (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length)
-    deflated.amplification = (1.0 + float(np.linalg.norm(deflated.loadings)) / length) ** 2
-    return deflated
+    before = op if isinstance(op, ScoreDeflated) else ScoreDeflated(op, np.empty((op.shape[0], 0)))
+    return before.without(u / np.linalg.norm(u), (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length, length)
 
 
 def _unexplained(op: OperatorMixin, scores: Array) -> Array:
     """Return scores less their part along those that were taken off before."""
-    while isinstance(op, ScoreDeflated):
-        scores = scores - op.u * (op.u @ scores)
-        op = op.inner
-    return scores
+    return op.unexplained(scores) if isinstance(op, ScoreDeflated) else scores
 
 
 class _NewScores(NamedTuple):
@@ -85,9 +81,7 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     If earlier components explain nearly all of the scores, what is left of them has the rounding of what was there.
     Taking the explained part off v instead, and multiplying again, has only the rounding of what is left.
     """
-    whole = op
-    while isinstance(whole, ScoreDeflated):
-        whole = whole.inner
+    whole = op.inner if isinstance(op, ScoreDeflated) else op
     reach, length = whole.reach(), float(np.linalg.norm(scores))
     terms = float(np.abs(v) @ reach)
     if length >= MOST_EXPLAINED * terms or not earlier:

@@ -11,7 +11,7 @@ from rspca.base.arguments import argument
 from rspca.base.checks import check_is_data, rectangular, without_mask
 from rspca.base.dataframes import sparse_matrix
 from rspca.base.types import Array
-from rspca.operators.base import Adapted, Operator, OperatorMixin
+from rspca.operators.base import Adapted, Operator, OperatorMixin, Wrapper
 from rspca.operators.dense import DenseOperator
 from rspca.operators.moments import WithMoments
 from rspca.operators.sparse import SparseOperator, each_entry_once
@@ -114,7 +114,8 @@ def prepare(
     op = as_operator(X)
     if n_components is None or not op.has_samples or not gram_is_cheaper(op.shape, n_components):
         return _standardized(op, center=check_center(center), scale=check_scale(scale))
-    return FormedGram(_standardized(WithMoments(op), center=check_center(center), scale=check_scale(scale)))
+    op = op if isinstance(op, Wrapper) else WithMoments(op)
+    return FormedGram(_standardized(op, center=check_center(center), scale=check_scale(scale)))
 
 
 def _standardized(op: OperatorMixin, *, center: bool, scale: bool | str) -> OperatorMixin:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
-from rspca.operators.rank_one import LowRank, cancels, less_outer, subtract_outer
+from rspca.operators.rank_one import LowRank, as_columns, cancels, less_outer, subtract_outer
 
 MOST_CANCELED_GRAM = 1e-6
 """Share of the trace of a Gram matrix that must be left for a search to use the difference."""
@@ -107,80 +107,109 @@ class Deflated(Wrapper):
 
 
 class ScoreDeflated(Wrapper):
-    """(I - u u') X, u the unit scores of an earlier component: Schur deflation A - Avv'A / v'Av."""
+    """(I - UU')X, the columns of U orthonormal scores of earlier components: Schur deflation, all of it at once.
+
+    One component takes A to A - Avv'A / v'Av = X'(I - uu')X, u the unit scores Xv / |Xv|.
+    """
 
     first_block = AS_DENSE
 
-    amplification = 1.0
-    """Factor by which taking off u enlarges an error of X'X."""
-
-    def __init__(self, inner: OperatorMixin, u: Array, direction_error: float = 0.0) -> None:
+    def __init__(
+        self,
+        inner: OperatorMixin,
+        U: Array,
+        direction_errors: Array | float = 0.0,
+        *,
+        loadings: Array | None = None,
+        amplification: float = 1.0,
+    ) -> None:
         super().__init__(inner)
-        self.u = np.asarray(u, dtype=np.float64)
-        self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64)
-        self.direction_error = direction_error
-        """Bound on the distance of u from the unit vector that it stands for."""
+        self.U = as_columns(U)
+        self.loadings: Array = np.asarray(inner.rmatmat(self.U) if loadings is None else loadings, dtype=np.float64)
+        """X'U."""
+        self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
+        """Bounds on the distance of each u from the unit vector that it stands for."""
+        self.amplification = amplification
+        """Factor by which taking off U enlarges an error of X'X."""
+
+    def without(self, u: Array, direction_error: float, length: float) -> ScoreDeflated:
+        """Return what is left without one more u, orthogonal to U; `length` is that of the scores it was made of."""
+        loadings = np.asarray(self.inner.rmatmat(u), dtype=np.float64)
+        factor = (1.0 + float(np.linalg.norm(loadings)) / length) ** 2
+        return ScoreDeflated(
+            self.inner,
+            np.column_stack([self.U, u]),
+            np.append(self.direction_errors, direction_error),
+            loadings=np.column_stack([self.loadings, loadings]),
+            amplification=self.amplification * factor,
+        )
 
     def matmat(self, V: Array, /) -> Array:
-        """(I - u u') X V."""
+        """(I - UU') X V."""
         product = self.inner.matmat(V)
-        return less_outer(product, self.u, self.u @ product)
+        return less_outer(product, self.U, self.U.T @ product)
 
     def rmatmat(self, U: Array, /) -> Array:
-        """X'(I - u u')U."""
-        return less_outer(self.inner.rmatmat(U), self.loadings, self.u @ U)
+        """X'(I - UU')U."""
+        return less_outer(self.inner.rmatmat(U), self.loadings, self.U.T @ U)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V, less what u explains of them."""
-        if np.any(shift):  # u'1 does not vanish, so the fused form below would miss a term
+        """X'T and T = X V, less what U explains of them."""
+        if np.any(shift):  # U'1 does not vanish, so the fused form below would miss a term
             return super().gram_and_scores(V, shift)
         product, scores = self.inner.gram_and_scores(V)
-        explained = self.loadings @ V
-        return less_outer(product, self.loadings, explained), less_outer(scores, self.u, explained)
+        explained = self.loadings.T @ V
+        return less_outer(product, self.loadings, explained), less_outer(scores, self.U, explained)
 
     def gram(self, V: Array) -> Array:
-        """X'X V less what u explains of it."""
-        return less_outer(self.inner.gram(V), self.loadings, self.loadings @ V)
+        """X'X V less what U explains of it."""
+        return less_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """Scores less their part along u, in float64."""
-        scores = self.inner.scores(support, loadings)
-        return scores - self.u * (self.u @ scores)
+        """Scores less their part along U, in float64."""
+        return self.unexplained(self.inner.scores(support, loadings))
+
+    def unexplained(self, scores: Array) -> Array:
+        """Return scores less their part along U, twice, so that nothing but rounding is left of it."""
+        for _ in range(2):
+            scores = scores - self.U @ (self.U.T @ scores)
+        return scores
 
     def columns(self, support: Array, /) -> Array:
-        """X_S - u (X'u)_S'."""
-        return less_outer(self.inner.columns(support), self.u, self.loadings[support])
+        """X_S - U (X'U)_S'."""
+        return less_outer(self.inner.columns(support), self.U, self.loadings[support].T)
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S less the part along u, unless most of it would cancel."""
+        """X_S'X_S less the part along U, unless most of it would cancel."""
         gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
         before = float(np.trace(gram))
         subtract_outer(gram, loadings, loadings)
         return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Squared norms less the squared part along u."""
+        """Squared norms less the squared part along U."""
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, norms, self)
+        return _without_rounding(norms - np.einsum("ij,ij->i", self.loadings, self.loadings), norms, self)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
-        """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
+        """(I - UU') X W X' (I - UU'), unless that would cancel most of it."""
         if cancels(self, weights):
             return super().samples_gram(weights)
         gram = self.inner.samples_gram(weights)
-        along = gram @ self.u
-        return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
+        gram = gram - self.U @ (self.U.T @ gram)
+        return gram - (gram @ self.U) @ self.U.T
 
     def reach(self) -> Array:
         """Lengths of the data and of what is taken off."""
-        return self.inner.reach() + np.abs(self.loadings)
+        return self.inner.reach() + np.abs(self.loadings).sum(axis=1)
 
     def data_errors(self) -> Array:
-        """Errors of the columns, and of the direction u."""
-        turned = np.abs(self.loadings) + np.sqrt(self.inner.sq_norms)
-        return self.inner.data_errors() + self.direction_error * (1.0 + self.direction_error) * turned
+        """Errors of the columns, and of the directions U."""
+        errors = self.direction_errors * (1.0 + self.direction_errors)
+        turned = np.abs(self.loadings) @ errors + np.sqrt(self.inner.sq_norms) * float(errors.sum())
+        return self.inner.data_errors() + turned
 
     @property
     def gram_error(self) -> float:  # type: ignore[override]
@@ -188,16 +217,16 @@ class ScoreDeflated(Wrapper):
         return self.inner.gram_error * self.amplification
 
     def to_float64(self) -> OperatorMixin:
-        """(I - u u') X with products in float64, X'u computed again."""
+        """(I - UU') X with products in float64, X'U computed again."""
         if self.dtype == np.float64:
             return self
-        out = ScoreDeflated(self.inner.to_float64(), self.u, self.direction_error)
-        out.amplification = self.amplification
-        return out
+        return ScoreDeflated(
+            self.inner.to_float64(), self.U, self.direction_errors, amplification=self.amplification
+        )
 
     def restrict(self, support: Array) -> LowRank:
-        """X_S - u (X'u)_S' as a rank-one change of the restricted data."""
-        return LowRank(self.inner.restrict(support), self.u, self.loadings[support])
+        """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
+        return LowRank(self.inner.restrict(support), self.U, self.loadings[support])
 
 
 def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:

@@ -1,4 +1,4 @@
-"""A change of rank one, X - a b': what centering and deflation take off a few columns, and the rounding of it."""
+"""A change of low rank, X - a b': what centering and deflation take off a few columns, and the rounding of it."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ before these are multiplied."""
 
 
 class LowRank(Wrapper):
-    """X - a b': a rank-one change, what deflation leaves of a few columns."""
+    """X - a b', a and b with a column for each term: what deflation leaves of a few columns."""
 
     def __init__(self, inner: OperatorMixin, a: Array, b: Array) -> None:
         super().__init__(inner)
-        self.a = np.asarray(a, dtype=np.float64)
-        self.b = np.asarray(b, dtype=np.float64)
+        self.a = as_columns(a)
+        self.b = as_columns(b)
 
     def matmat(self, V: Array, /) -> Array:
         """X V - a (b'V)."""
-        return less_outer(self.inner.matmat(V), self.a, self.b @ V)
+        return less_outer(self.inner.matmat(V), self.a, self.b.T @ V)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U - b (a'U)."""
-        return less_outer(self.inner.rmatmat(U), self.b, self.a @ U)
+        return less_outer(self.inner.rmatmat(U), self.b, self.a.T @ U)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings - a (b_S'loadings), in float64."""
-        return self.inner.scores(support, loadings) - self.a * (self.b[support] @ loadings)
+        return self.inner.scores(support, loadings) - self.a @ (self.b[support].T @ loadings)
 
     def columns(self, support: Array, /) -> Array:
         """X_S - a b_S'."""
-        return less_outer(self.inner.columns(support), self.a, self.b[support])
+        return less_outer(self.inner.columns(support), self.a, self.b[support].T)
 
     def reach(self) -> Array:
         """Lengths of the data and of what is taken off."""
-        return self.inner.reach() + float(np.linalg.norm(self.a)) * np.abs(self.b)
+        return self.inner.reach() + np.abs(self.b) @ np.linalg.norm(self.a, axis=0)
 
     def to_float64(self) -> OperatorMixin:
         """X - a b' with products in float64."""
@@ -49,10 +49,23 @@ class LowRank(Wrapper):
         return LowRank(self.inner.restrict(support), self.a, self.b[support])
 
 
+def as_columns(vectors: Array) -> Array:
+    """Return a vector as a matrix of one column, and a matrix as it is; float64."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    return vectors[:, None] if vectors.ndim == 1 else vectors
+
+
 def less_outer(product: Array, a: Array, b: Array) -> Array:
-    """Return product - a b' in the type and the memory order of the product: mixed orders take three times as long."""
+    """Return product - a b in the type and the memory order of the product: mixed orders take three times as long.
+
+    `a` is a vector or has a column for each term; `b` has a row for each.
+    """
     by_columns = product.ndim == 2 and product.flags.f_contiguous
-    outer = np.asarray(np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b), dtype=product.dtype)
+    if a.ndim == 1:
+        outer = np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b)
+    else:
+        outer = (b.T @ a.T).T if by_columns else a @ b
+    outer = np.asarray(outer, dtype=product.dtype)
     return np.subtract(product, outer, out=outer)
 
 
@@ -64,6 +77,7 @@ def cancels(op: Wrapper, weights: Array | None) -> bool:
 
 
 def subtract_outer(product: Array, a: Array, b: Array) -> None:
-    """Subtract a b' from a matrix in place, some rows at a time."""
+    """Subtract a b' from a matrix in place, some rows at a time; a and b are vectors, or have a column for each term."""
+    a, b = as_columns(a), as_columns(b)
     for part in chunks(len(a), 8 * len(b)):
-        product[part] -= np.multiply.outer(a[part], b)
+        product[part] -= a[part] @ b.T
