@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.algorithm.component import ROUNDINGS, Options, check_memory
 from rspca.algorithm.deflate import DEFLATIONS
 from rspca.algorithm.feature_limits import Choice, Groups, limits
 from rspca.algorithm.loop import one_after_another
 from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.relax import PROJECTED_TOL, SOLVERS, Relaxed, best_relaxation, starting_points
+from rspca.algorithm.relax import SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.algorithm.results import Component, Decomposition, Loop, OnComponent
 from rspca.base.arguments import argument
 from rspca.base.checks import (
@@ -280,7 +281,8 @@ def relax(
     check_choice("solver", solver, SOLVERS)
     max_iter = check_integer("max_iter", max_iter, 1)
     check_listener("on_step", on_step)
-    tol = (PROJECTED_TOL if solver == "projected" else Options().tol) if tol is None else check_real("tol", tol, 0.0)
+    default = budgets.PROJECTED_TOL if solver == "projected" else Options().tol
+    tol = default if tol is None else check_real("tol", tol, 0.0)
     given = as_operator(X)
     starts = None if start is None else _rows("start", start, given.shape[1])
     op, unit = balanced(prepare(given, center=center, scale=scale))

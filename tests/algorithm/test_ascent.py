@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rspca
-from rspca.algorithm import ascent, component
+from rspca.algorithm import ascent, budgets, component
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import Sketch, Whole
 from rspca.linalg.vectors import l1_l2_maximizer, top_k
@@ -40,7 +40,7 @@ def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(m
     op = as_operator(np.random.default_rng(0).standard_normal((10, 20)))
     every = Choice(np.arange(20))
     assert ascent.coordinate_starts(op, 3, every).tolist() == np.eye(20).tolist()
-    monkeypatch.setattr(ascent, "START_BUDGET", 1000)
+    monkeypatch.setattr(budgets, "START_ENTRIES", 1000)
     starts = ascent.coordinate_starts(op, 3, every)
     assert starts.shape == (20, 5)  # 1000 entries, 20 x 10 for each start
     assert np.flatnonzero(starts.any(axis=1)).tolist() == top_k(op.sq_norms, 5).tolist()
@@ -62,7 +62,7 @@ def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
     data = Counted(Sketch(op))
     for k in (6, 12, 40):
         data.asked = 0
-        end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, tell=silent)
+        end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, report=silent)
         assert end.converged
         assert end.n_iter < 500
         assert data.asked <= 12
@@ -77,14 +77,14 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
     values, vectors = np.linalg.svd(X)[1:]
     assert 3.0 < np.abs(vectors[0]).sum() < 12.0
     data = Counted(Sketch(op))
-    end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, tell=lambda *one: steps.append(one))
+    end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, report=lambda *one: steps.append(one))
     assert end.converged
     assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
     assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
     assert data.asked <= 12
     assert {stage for stage, _, _ in steps} == {"relax"}
     assert end.n_iter == len(steps) <= data.asked + 1  # a step a round: nothing was climbed
-    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, tell=silent)
+    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, report=silent)
     assert np.abs(bound.x).sum() == pytest.approx(3.0)
 
 
@@ -92,11 +92,11 @@ def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
     data = Counted(Whole(op))
     starts = data.directions()
-    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, tell=silent)
+    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, report=silent)
     assert end.converged
     assert data.asked == 1
     assert end.n_iter < 1000
-    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, tell=silent)
+    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, report=silent)
     assert not short.converged
     assert short.n_iter == 2
 
@@ -123,6 +123,6 @@ def test_polishing_on_a_sketch_asks_as_long_as_that_gains():
     V[np.arange(6, 18), 0] = 1.0
     V /= np.linalg.norm(V)
     gradient = op.gram(V[:, 0])
-    end = ascent.improve_by_sketch(data, V, 12, gradient, Choice(np.arange(2500)), tol=1e-6, tell=silent)
+    end = ascent.improve_by_sketch(data, V, 12, gradient, Choice(np.arange(2500)), tol=1e-6, report=silent)
     assert end.support.tolist() == list(range(12))
     assert 1 <= data.asked <= 6

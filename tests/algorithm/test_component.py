@@ -529,7 +529,7 @@ def test_without_polishing_the_best_of_all_draws_is_kept(seed, monkeypatch):
         return [support for _, support in drawn]
 
     monkeypatch.setattr(rspca.algorithm.component, "exact_supports", watched)
-    monkeypatch.setattr(rspca.algorithm.component, "POLISHED_DRAWS", 0)  # how many would be polished must not matter
+    monkeypatch.setattr(rspca.algorithm.budgets, "POLISHED_DRAWS", 0)  # how many would be polished must not matter
     found = rspca.decompose(X, 1, k=12, polish=False, normalization="naive", n_draws=60, random_state=seed)
     centered = X - X.mean(0)
     values = [np.sum((centered[:, s] @ x[s]) ** 2) / np.sum(x[s] ** 2) for x, s in drawn]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import rspca
 from benchmarks import data
+from rspca.algorithm import budgets
 from rspca.algorithm import gram_search as gs
 from rspca.algorithm.feature_limits import Choice, Groups
 
@@ -148,8 +149,8 @@ def test_starts_are_all_features_where_these_are_few_and_cover_the_regions_where
     X[:, :600] += 3.0 * rng.standard_normal((200, 1))  # one large region that has the energies
     X[:, 900:905] += 2.0 * rng.standard_normal((200, 1))
     starts = gs.starting_features(X.T @ X, 30)
-    assert len(starts) == gs.STARTS == len(set(starts.tolist()))
-    assert np.count_nonzero(starts < 600) >= gs.STARTS // 2
+    assert len(starts) == budgets.GROWTH_STARTS == len(set(starts.tolist()))
+    assert np.count_nonzero(starts < 600) >= budgets.GROWTH_STARTS // 2
     assert np.any((starts >= 900) & (starts < 905))
 
 

@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rspca
+from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import _best_exchange
 from rspca.algorithm.polish import (
-    SMALLEST_GAIN,
     Polished,
     climb,
     climbs,
@@ -289,14 +289,14 @@ def again(op, start, most):
 
 
 def test_exchanges_go_on_as_long_as_they_are_worthwhile(monkeypatch):
-    monkeypatch.setattr("rspca.algorithm.polish.WORTHWHILE", 0.0)
+    monkeypatch.setattr("rspca.algorithm.budgets.EXCHANGE_MIN_GAIN", 0.0)
     rounds = []
     for seed in range(30):
         op, end = exchanges_of(seed, 50)
         assert again(op, end, 1).support.tolist() == end.support.tolist()
         rounds.append(end.n_iter)
     assert max(rounds) >= 3
-    monkeypatch.setattr("rspca.algorithm.polish.WORTHWHILE", 1e9)
+    monkeypatch.setattr("rspca.algorithm.budgets.EXCHANGE_MIN_GAIN", 1e9)
     assert max(exchanges_of(seed, 50)[1].n_iter for seed in range(30)) == 1
 
 
@@ -312,7 +312,7 @@ def test_the_clearest_exchange_is_made_if_it_gains():
         op, start = exchanges_of(seed, 0)
         A = op.gram_block(np.arange(14))
         value, d, S = start.variance, np.diagonal(A), start.support
-        worth = (A[:, S] @ start.loadings) ** 2 / np.maximum(value - d, SMALLEST_GAIN * value)
+        worth = (A[:, S] @ start.loadings) ** 2 / np.maximum(value - d, budgets.SWAP_MIN_GAIN * value)
         worth[S] = -np.inf
         inside = start.loadings**2 * np.maximum(value - d[S], 0.0)
         joining, leaving = int(np.argmax(worth)), int(np.argmin(inside))
@@ -360,8 +360,8 @@ def test_climbing_ends_where_the_largest_gradients_are_the_support_or_nothing_is
 
 
 def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeypatch):
-    monkeypatch.setattr("rspca.algorithm.polish.SWAP_BUDGET", 100)
-    monkeypatch.setattr("rspca.algorithm.polish.ROWS_BUDGET", 200)
+    monkeypatch.setattr("rspca.algorithm.budgets.SWAP_MAX_PAIRS", 100)
+    monkeypatch.setattr("rspca.algorithm.budgets.SWAP_MAX_ENTRIES", 200)
     assert exchanges_affordable(10, 20)  # 100 pairs, 200 entries
     assert not exchanges_affordable(10, 21)
     assert not exchanges_affordable(20, 21)  # 20 pairs, 420 entries
@@ -389,7 +389,7 @@ def test_swaps_are_counted_and_limited(monkeypatch):
     start = Polished(np.array([0, 1]), np.full(2, np.sqrt(0.5)), 2.0, 7, None)
     end = swap(op, start, choice=Choice(np.arange(4)))
     assert (end.n_iter, end.swap_optimal, 3 in end.support) == (8, True, True)
-    monkeypatch.setattr("rspca.algorithm.gram_search.MOST_EXCHANGES", 1)
+    monkeypatch.setattr("rspca.algorithm.budgets.SWAPS_MAX", 1)
     assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is False
-    monkeypatch.setattr("rspca.algorithm.gram_search.MOST_EXCHANGES", 2)
+    monkeypatch.setattr("rspca.algorithm.budgets.SWAPS_MAX", 2)
     assert swap(op, start, choice=Choice(np.arange(4))).swap_optimal is True

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import rspca
-from rspca.algorithm import ascent, pool
+from rspca.algorithm import ascent, budgets, pool
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.operators.convert import as_operator
 
@@ -19,17 +19,17 @@ def data(m=60, n=3000, seed=0):
 
 def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_there_are(monkeypatch):
     assert pool.pool_size(10, 5500) == 5500
-    assert pool.pool_size(10, 5501) == pool.MOST_FEATURES
+    assert pool.pool_size(10, 5501) == budgets.POOL_FEATURES
     assert pool.pool_size(10**7, 300) == 300
-    assert pool.pool_size(10**7, 600) == pool.FEWEST_FEATURES
-    assert pool.FEWEST_FEATURES < pool.pool_size(4000, 5000) == 1000 < pool.MOST_FEATURES
+    assert pool.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
+    assert budgets.POOL_MIN_FEATURES < pool.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
     op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
     made = pool.make_pool(op, 3, choice, [])
     assert made.complete
     assert made.features.tolist() == choice.features.tolist()
-    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 20)
-    monkeypatch.setattr(pool, "MOST_FEATURES", 20)
-    monkeypatch.setattr(pool, "FEWEST_FEATURES", 10)
+    monkeypatch.setattr(budgets, "POOL_COMPLETE_FEATURES", 20)
+    monkeypatch.setattr(budgets, "POOL_FEATURES", 20)
+    monkeypatch.setattr(budgets, "POOL_MIN_FEATURES", 10)
     made = pool.make_pool(op, 3, choice, [np.array([2, 5, 38])])
     assert not made.complete
     assert {2, 5, 38} <= set(made.features)
@@ -37,8 +37,8 @@ def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_t
 
 
 def test_features_that_are_linked_get_into_a_pool_and_enough_for_every_group(monkeypatch):
-    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
-    monkeypatch.setattr(pool, "MOST_FEATURES", 600)
+    monkeypatch.setattr(budgets, "POOL_COMPLETE_FEATURES", 600)
+    monkeypatch.setattr(budgets, "POOL_FEATURES", 600)
     X = data()
     assert set(range(2000, 2006)) <= set(pool.make_pool(as_operator(X), 6, Choice(np.arange(3000)), []).features)
     labels = np.arange(3000) // 300
@@ -52,8 +52,8 @@ def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(m
     X = data()
     X[:, 500:506] += 1.5 * np.random.default_rng(1).standard_normal((60, 1))
     whole = rspca.decompose(X, 2, k=6, random_state=0)
-    monkeypatch.setattr(pool, "COMPLETE_FEATURES", 600)
-    monkeypatch.setattr(pool, "MOST_FEATURES", 600)
+    monkeypatch.setattr(budgets, "POOL_COMPLETE_FEATURES", 600)
+    monkeypatch.setattr(budgets, "POOL_FEATURES", 600)
     for kind in (X, scipy.sparse.csr_array(X), as_operator(X, max_memory="1MB")):
         small = rspca.decompose(kind, 2, k=6, random_state=0)
         assert [c.support.tolist() for c in small.components] == [c.support.tolist() for c in whole.components]
@@ -61,7 +61,7 @@ def test_the_pool_of_all_features_and_a_smaller_one_lead_to_the_same_component(m
 
 @pytest.mark.parametrize("pools", [0, 4])
 def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_all(monkeypatch, pools):
-    monkeypatch.setattr(ascent, "MOST_POOLS", pools)
+    monkeypatch.setattr(budgets, "NEXT_POOLS", pools)
     X = data()
     some = np.r_[0:50, 2000:2004]
     gram = as_operator(X).gram_matrix(some)
@@ -73,7 +73,7 @@ def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_a
 
 
 def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkeypatch):
-    monkeypatch.setattr(pool, "AROUND", 10)
+    monkeypatch.setattr(budgets, "NEXT_POOL_FEATURES", 10)
     X = data()
     op, support = as_operator(X), np.array([4, 2000, 2001])
     loadings = np.array([0.0, 0.6, 0.8])
@@ -88,7 +88,7 @@ def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leadi
     X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
     op = as_operator(X)
     energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
-    ratios = energies / (pool.PROBES * np.sum((X.T @ X) ** 2, axis=1))
+    ratios = energies / (budgets.POOL_PROBES * np.sum((X.T @ X) ** 2, axis=1))
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
     assert ratios.min() > 0.3
     assert ratios.max() < 2.5
@@ -102,7 +102,7 @@ def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leadi
 def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
     op = as_operator(data(20, 400))
     assert pool.random_signs(op).shape == (400, 32)
-    monkeypatch.setattr(pool, "PROBE_ENTRIES", 400 * 9)
+    monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 400 * 9)
     assert pool.random_signs(op).shape == (400, 9)
-    monkeypatch.setattr(pool, "PROBE_ENTRIES", 10)
+    monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
     assert pool.random_signs(op).shape == (400, 4)

@@ -225,5 +225,5 @@ def test_extrapolation_saves_steps(monkeypatch):
         return sum(end.n_iter for end in ends)
 
     extrapolated = steps()
-    monkeypatch.setattr("rspca.algorithm.relax.LONGEST_STEP", 0.0)
+    monkeypatch.setattr("rspca.algorithm.budgets.EXTRAPOLATION_MAX", 0.0)
     assert extrapolated < 0.8 * steps()

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 import rspca
 import rspca.algorithm.component
 from benchmarks.data import chowdary, hapmap3
-from rspca.algorithm.sketch import LEADING_RESIDUAL, MOST_ROWS, Sketch
+from rspca.algorithm import budgets
+from rspca.algorithm.sketch import Sketch
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
 from rspca.operators.deflated import ScoreDeflated
@@ -41,7 +42,7 @@ def test_a_sketch_never_promises_more_variance_than_there_is_and_all_of_it_where
     rng = np.random.default_rng(1)
     close = 1e-4 if kind == "float32" else 1e-9
     every = np.arange(op.shape[1])
-    for _ in range(MOST_ROWS + 5):  # past the point where it forgets
+    for _ in range(budgets.SKETCH_ROWS + 5):  # past the point where it forgets
         x = rng.standard_normal(op.shape[1]) * (rng.random(op.shape[1]) < 0.05)
         true = float(np.sum(np.square(op.matmat(x), dtype=float)))
         assert float(np.sum(sketch.operator(every).matmat(x) ** 2)) <= true * (1.0 + close)
@@ -75,8 +76,8 @@ def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(uni
     monkeypatch.setattr(Sketch, "confirm", confirm)
     Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))))
     assert len(residuals) >= 2
-    assert residuals[-1] <= LEADING_RESIDUAL
-    assert min(residuals[:-1]) > LEADING_RESIDUAL
+    assert residuals[-1] <= budgets.SKETCH_RESIDUAL
+    assert min(residuals[:-1]) > budgets.SKETCH_RESIDUAL
 
 
 @pytest.mark.parametrize("k", [5, 12, 60, 700])
@@ -99,7 +100,7 @@ def test_stage_one_on_a_sketch_ends_at_a_stationary_point_of_x_itself(kind, k):
 def test_the_sketch_is_no_worse_than_its_plain_twin_on_planted_features(k, monkeypatch):
     X, chosen = planted()
     sketched = rspca.decompose(X, 1, k=k, random_state=0).components[0]
-    monkeypatch.setattr(rspca.algorithm.component, "LARGE", 10**12)
+    monkeypatch.setattr(rspca.algorithm.budgets, "SKETCH_MIN_ENTRIES", 10**12)
     plain = rspca.decompose(X, 1, k=k, random_state=0).components[0]
     # beyond the planted features there is only noise to choose from, with many optima of nearly the same height
     assert sketched.variance >= plain.variance * (1.0 - (1e-6 if k <= len(chosen) else 1e-3))
@@ -112,7 +113,7 @@ def test_the_sketch_is_no_worse_than_its_plain_twin_on_planted_features(k, monke
 def test_the_sketch_is_no_worse_than_its_plain_twin_on_real_data(load, k, monkeypatch):
     X = load()
     sketched = rspca.decompose(X, 1, k=k, random_state=0)
-    monkeypatch.setattr(rspca.algorithm.component, "LARGE", 10**12)
+    monkeypatch.setattr(rspca.algorithm.budgets, "SKETCH_MIN_ENTRIES", 10**12)
     plain = rspca.decompose(X, 1, k=k, random_state=0)
     assert sketched.components[0].variance >= plain.components[0].variance * (1.0 - 1e-4)
     assert sketched.passes <= 20.0

@@ -38,7 +38,7 @@ def assert_components(found, Z, k, *, method, scheme, error):
     """
     total, rest, earlier = float(np.sum(Z**2)), Z, []
     assert np.isfinite(found.loadings).all()
-    # column norms are differences that may lose four digits, see operators.standardized.DIGITS_LOST
+    # column norms are differences that may lose four digits, see operators.standardized.CANCELLATION_MAX
     assert found.explained_variance.sum() <= total * (1.0 + max(error, 1e-9))
     assert found.total_variance == pytest.approx(total, rel=max(error, 1e-9))
     for number, component in enumerate(found.components):

@@ -156,7 +156,7 @@ def planted(seed=0, m=90, n=700):
 @pytest.fixture
 def sketched(monkeypatch):
     """Every matrix is large."""
-    monkeypatch.setattr(rspca.algorithm.component, "LARGE", 0)
+    monkeypatch.setattr(rspca.algorithm.budgets, "SKETCH_MIN_ENTRIES", 0)
 
 
 @pytest.mark.parametrize("k", [1, 7, 40, 300])

@@ -11,8 +11,7 @@ from support.enumeration import KINDS, NOTHING, case, centered, operator, optima
 from support.operators import FiveMembers
 
 import rspca
-from rspca.certificates import precision, strategy
-from rspca.certificates.bounds import elimination
+from rspca.certificates import budgets, precision, strategy
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
@@ -299,7 +298,7 @@ def test_elimination_does_eliminate():
 
 @pytest.mark.parametrize("kind", ["plain", "centered", "sparse", "float32", "gram"])
 def test_rows_that_are_streamed_give_the_bounds_of_the_matrix(kind, monkeypatch):
-    monkeypatch.setattr(elimination, "ROWS_BYTES", 60 * 8 * 7)
+    monkeypatch.setattr(budgets, "ROWS_BYTES", 60 * 8 * 7)
     X = np.random.default_rng(0).standard_normal((25, 60)) + 0.5
     made = {
         "plain": X, "centered": X, "sparse": scipy.sparse.csr_array(np.maximum(X, 0.0)),
@@ -400,7 +399,7 @@ def test_a_step_refuses_what_is_too_much_for_it(monkeypatch):
     first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
     assert first.upper == pytest.approx(np.diagonal(one.A).max())
     assert strategy.step_by_step(op, 2, np.array([0, 1]), 0.0, None, run) is None
-    monkeypatch.setattr(strategy, "MOST_SURVIVORS", 2)
+    monkeypatch.setattr(budgets, "SURVIVORS", 2)
     assert strategy.step_by_step(op, 3, np.arange(3), 0.0, first, run) is None
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.enumeration import case, optimum
 
-from rspca.certificates import nodes, precision
+from rspca.certificates import budgets, nodes, precision
 from rspca.certificates.bounds import duals
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds.duals import scores_dual, stretched, variance_dual
@@ -98,7 +98,7 @@ def test_bounds_of_a_matrix_are_their_formulas(seed):
         rows = [largest(np.delete(A[i] ** 2, i), k - 1) for i in range(n)]
         gershgorin = max(d[i] + largest(np.delete(np.abs(A[i]), i), k - 1) for i in range(n))
         frobenius = min(
-            c + np.sqrt(largest((d - c) ** 2 + rows, k)) for c in np.linspace(0.0, d.max(), B.SHIFTS)
+            c + np.sqrt(largest((d - c) ** 2 + rows, k)) for c in np.linspace(0.0, d.max(), budgets.FROBENIUS_SHIFTS)
         )  # fmt: skip
         frobenius = min(frobenius, d.max() + np.sqrt((k - 1) / k * largest(rows, k)))
         fill, left = 0.0, 1.0
@@ -235,7 +235,7 @@ def test_the_dual_in_the_scores_is_its_formula(seed, share, tie):
 
 
 def test_where_rounding_hides_the_direction_the_dual_is_that_of_the_variances(monkeypatch):
-    monkeypatch.setattr(duals, "MOST_STRETCHED", 0.0)
+    monkeypatch.setattr(budgets, "MAX_STRETCH", 0.0)
     X = np.random.default_rng(0).standard_normal((6, 8))
     op = DenseOperator(X)
     for rho in np.linspace(0.02, 0.9, 5) * float((X**2).sum(axis=0).max()):
@@ -253,7 +253,7 @@ def test_features_without_variance_have_no_part_in_the_duals():
 
 
 def test_a_term_covers_every_product_and_length_within_the_errors(monkeypatch):
-    monkeypatch.setattr(duals, "MOST_STRETCHED", np.inf)
+    monkeypatch.setattr(budgets, "MAX_STRETCH", np.inf)
     covered = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -280,7 +280,7 @@ def test_a_term_covers_every_product_and_length_within_the_errors(monkeypatch):
 
 @pytest.mark.parametrize("error", [0.0, 1e-3])
 def test_a_term_is_stretched_by_what_rounding_may_take_from_its_own_test(error, monkeypatch):
-    monkeypatch.setattr(duals, "MOST_STRETCHED", np.inf)
+    monkeypatch.setattr(budgets, "MAX_STRETCH", np.inf)
     monkeypatch.setattr(duals, "EPS", 1e-4)
     monkeypatch.setattr(precision, "sum_error", lambda op: error)
     rng = np.random.default_rng(0)

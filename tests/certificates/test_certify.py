@@ -16,8 +16,8 @@ from support.published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
 
 import rspca
 from benchmarks.data import benchmark_matrix
+from rspca.certificates import budgets, strategy
 from rspca.certificates import certify as module
-from rspca.certificates import strategy
 
 CASES = 2000
 """Cases (matrix, k) that are compared with enumeration."""
@@ -71,8 +71,8 @@ def test_data_too_large_for_a_search_get_a_true_bound(seed, draw):
     one = case(seed)
     k = draw.draw(st.integers(1, one.n))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategy, "SMALL", draw.draw(st.integers(1, 4)))
-        patch.setattr(module, "STEP_BY_STEP", draw.draw(st.sampled_from([0, 20])))
+        patch.setattr(budgets, "GRAM_FEATURES", draw.draw(st.integers(1, 4)))
+        patch.setattr(budgets, "STEP_BY_STEP_MAX_K", draw.draw(st.sampled_from([0, 20])))
         found = rspca.certify(one.given, k, seconds=0.3, **one.options)
     check(found, one.A, k)
 
@@ -217,8 +217,8 @@ if sys.argv[1] == "hidden":
 sys.path.insert(0, sys.argv[2])
 from support.enumeration import case
 import rspca
-from rspca.certificates import engines
-engines.PLAIN_FEATURES = 0
+from rspca.certificates import budgets
+budgets.PLAIN_FEATURES = 0
 rows = []
 for seed in range(34):
     one = case(seed, 10)

@@ -6,7 +6,7 @@ from support.commandline import rspca_command
 from support.enumeration import KINDS, case
 
 import rspca
-from rspca.certificates import engines, nodes
+from rspca.certificates import budgets, engines, nodes
 from rspca.certificates.search import search
 
 PITPROPS = rspca.GramOperator(rspca.datasets.load_pitprops())
@@ -54,7 +54,7 @@ def test_the_demo_compiles_nothing_on_a_new_machine(tmp_path):
 
 # issue 14, item 21
 def test_a_long_proof_is_compiled_and_that_is_reported_once(fresh, monkeypatch):
-    monkeypatch.setattr(engines, "PLAIN_FEATURES", 2000)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 2000)
     for work in (
         lambda on_step: rspca.certify(NOISE, 5, seconds=5, on_step=on_step).engine,
         lambda on_step: rspca.decompose(NOISE, 1, k=5, certify=True, on_step=on_step).components[0].certificate.engine,
@@ -72,7 +72,7 @@ def test_a_long_proof_is_compiled_and_that_is_reported_once(fresh, monkeypatch):
 
 
 def test_machine_code_of_an_earlier_run_is_loaded_in_silence(fresh, monkeypatch):
-    monkeypatch.setattr(engines, "PLAIN_FEATURES", 2000)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 2000)
     monkeypatch.setattr(engines, "is_kept", lambda function: True)
     steps = []
     assert rspca.certify(NOISE, 5, seconds=5, on_step=steps.append).engine == "numba"
@@ -86,13 +86,13 @@ def test_many_short_searches_pay_for_compiling_as_one_long_search_does(fresh, mo
     assert found.nodes > 1
     examined = engines._Work.plain_features
     assert 13 <= examined <= 13 * found.nodes
-    monkeypatch.setattr(engines, "PLAIN_FEATURES", 3 * examined)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 3 * examined)
     assert [rspca.certify(PITPROPS, 5).engine for _ in range(4)][-1] == "numba"
     assert fresh == [True]
 
 
 def test_compiling_is_no_part_of_the_time_for_a_proof(fresh, monkeypatch):
-    monkeypatch.setattr(engines, "PLAIN_FEATURES", 0)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 0)
     clock = [0.0]
     monkeypatch.setattr("rspca.certificates.progress.time.perf_counter", lambda: clock[0])
     outer = engines.Progress(np.arange(2), 1.0, tol=1e-6, deadline=10.0)
@@ -112,7 +112,7 @@ def test_both_engines_give_the_same_result(kind, monkeypatch):
     A = case(KINDS.index(kind), 10).A
     results = []
     for limit in (0, 10**9):
-        monkeypatch.setattr(engines, "PLAIN_FEATURES", limit)
+        monkeypatch.setattr(budgets, "PLAIN_FEATURES", limit)
         monkeypatch.setattr(engines._Work, "is_compiled", False)
         results.append(search(A, 4, np.arange(4), [], tol=1e-6, out_of_time=bool))
     compiled, plain = results
@@ -123,7 +123,7 @@ def test_both_engines_give_the_same_result(kind, monkeypatch):
 
 def test_without_numba_every_search_runs_in_numpy(fresh, monkeypatch):
     monkeypatch.setattr(engines, "can_compile", lambda: False)
-    monkeypatch.setattr(engines, "PLAIN_FEATURES", 0)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 0)
     assert rspca.certify(PITPROPS, 5).engine == "numpy"
     assert fresh == []
 

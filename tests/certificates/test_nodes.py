@@ -38,7 +38,7 @@ def frobenius_parts(A, fixed, picks, shift):
 
 def frobenius(A, fixed, picks):
     """Return the bound and the shift that gives it."""
-    shifts = np.linspace(0.0, np.diagonal(A).max(), nodes.SHIFTS)
+    shifts = np.linspace(0.0, np.diagonal(A).max(), nodes.NODE_SHIFTS)
     bounds = []
     for shift in shifts:
         inside, gains = frobenius_parts(A, fixed, picks, shift)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.enumeration import KINDS, case, optimum
 
 import rspca
-from rspca.certificates import nodes, precision, search
+from rspca.certificates import budgets, nodes, precision, search
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds import spectra
 from rspca.certificates.bounds.low_rank import best_of_cones
@@ -55,7 +55,7 @@ def test_what_a_search_adds_for_rounding_is_its_formula():
     assert search.rounding_slack(A, parts, search.dominance(A), 3) == pytest.approx(rounding, rel=1e-12, abs=0.0)
     X[:, 4], X[:, 5] = 0.5 * X[:, 1], -0.25 * X[:, 1]
     A = X.T @ X
-    rounding = 8.0 * 6 * B.EPS * np.linalg.norm(A) + 3 * 2 * search.NEGLIGIBLE * np.diagonal(A).max()
+    rounding = 8.0 * 6 * B.EPS * np.linalg.norm(A) + 3 * 2 * budgets.EXCHANGE_LOSS * np.diagonal(A).max()
     assert search.rounding_slack(A, A[None], search.dominance(A), 3) == pytest.approx(rounding, rel=1e-12, abs=0.0)
 
 

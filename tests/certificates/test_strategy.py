@@ -8,8 +8,8 @@ import pytest
 from support.enumeration import KINDS, case
 
 import rspca
+from rspca.certificates import budgets, precision, progress, strategy
 from rspca.certificates import certify as module
-from rspca.certificates import precision, progress, strategy
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import variance_of
@@ -97,8 +97,8 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
     op, run = DenseOperator(X), started(X.T @ X, 3)
     u = np.linalg.svd(X[:, :3])[0][:, 0]
     squares = np.sort((X.T @ u) ** 2)
-    width = (squares[-3] - squares[-4]) / strategy.PENALTIES
-    middles = squares[-4] + width * (np.arange(strategy.PENALTIES) + 0.5)
+    width = (squares[-3] - squares[-4]) / budgets.PENALTIES
+    middles = squares[-4] + width * (np.arange(budgets.PENALTIES) + 0.5)
     tried = []
 
     def dual(op, u, k, rho):
@@ -119,7 +119,7 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
 
 
 def test_few_features_are_bounded_by_rows_first_and_many_by_the_spectrum(monkeypatch):
-    monkeypatch.setattr(strategy, "ROWS_FIRST", 20)
+    monkeypatch.setattr(budgets, "ROWS_FIRST_SHARE", 20)
     X = np.random.default_rng(0).standard_normal((25, 60))
     for k, first, other in ((3, "frobenius", "largest eigenvalue"), (4, "largest eigenvalue", "frobenius")):
         run = started(X.T @ X, k)
@@ -155,14 +155,14 @@ def test_rows_are_read_where_there_is_time_for_them_and_k_is_no_more_than_a_quar
     for share, k, tried in ((1.0, 15, True), (0.99, 15, False), (1.0, 16, False), (1.0, 1, True)):
         run = started(X.T @ X, k)
         run.seconds_left = lambda: 0.5
-        monkeypatch.setattr(strategy, "FLOPS", share * 2.0 * 25 * 60 * 60 / 0.5)
+        monkeypatch.setattr(budgets, "FLOPS", share * 2.0 * 25 * 60 * 60 / 0.5)
         strategy.row_bounds(run, strategy.Known(DenseOperator(X)), k)
         assert names(run) == (["frobenius", "gershgorin"] if tried else [])
 
 
 def test_ranks_are_worth_trying_where_the_spectrum_falls_after_them():
     def ranks(*values):
-        return strategy.worthwhile_ranks(B.Spectrum(np.array(values), np.eye(len(values))), strategy.RANKS)
+        return strategy.worthwhile_ranks(B.Spectrum(np.array(values), np.eye(len(values))), budgets.RANKS)
 
     assert ranks(100.0, 99.0, 98.0, 97.0, 50.0, 49.0, 48.0) == [1, 2, 3, 4]
     assert ranks(100.0, 99.0, 98.0, 97.0, 96.0, 95.0, 50.0) == [1, 2, 3, 6]
@@ -175,9 +175,9 @@ def test_the_spectrum_is_had_where_time_and_memory_allow_and_once(monkeypatch):
     asked = []
     monkeypatch.setattr(strategy, "has_room", lambda size: asked.append(size) or True)
     known = strategy.Known(DenseOperator(X))
-    seconds = 50 * 50 * 80 / strategy.FLOPS
+    seconds = 50 * 50 * 80 / budgets.FLOPS
     assert known.affordable(1.001 * seconds)
-    assert asked == [strategy.COPIES * 8 * 50**2]
+    assert asked == [budgets.SPECTRUM_COPIES * 8 * 50**2]
     assert not known.affordable(0.999 * seconds)
     monkeypatch.setattr(strategy, "has_room", lambda size: False)
     assert not known.affordable(2.0 * seconds)
@@ -211,7 +211,7 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
 
 
 def test_a_step_improves_the_support_that_large_data_began_with(monkeypatch):
-    monkeypatch.setattr(strategy, "SMALL", 4)
+    monkeypatch.setattr(budgets, "GRAM_FEATURES", 4)
     X = np.random.default_rng(1).standard_normal((30, 9)) * [1, 1, 1, 1, 1, 1, 1, 9, 10]
     X -= X.mean(axis=0)
     second = max(range(7), key=lambda i: np.linalg.norm(X[:, [i, 8]], 2))  # the best but 7, which is far better

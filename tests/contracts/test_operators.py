@@ -112,7 +112,7 @@ def test_a_gram_product_of_data_that_fit_the_cache_is_one_pass(kind, tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_gram_product_with_few_nonzeros_reads_few_columns_and_is_the_same(order, dtype, cache, nonzeros, monkeypatch):
     monkeypatch.setattr("rspca.operators.in_memory.CACHE_BYTES", cache)
-    monkeypatch.setattr("rspca.operators.dense.SOON_MULTIPLIED", 0)
+    monkeypatch.setattr("rspca.operators.dense.GATHER_MIN_ENTRIES", 0)
     rng = np.random.default_rng(nonzeros)
     X = np.asarray(rng.integers(-9, 9, (30, 100)), dtype=dtype, order=order)
     v = np.zeros(100)
@@ -127,7 +127,7 @@ def test_a_gram_product_with_few_nonzeros_reads_few_columns_and_is_the_same(orde
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_products_with_nearly_the_same_few_nonzeros_read_only_new_columns(order, monkeypatch):
-    monkeypatch.setattr("rspca.operators.dense.SOON_MULTIPLIED", 0)
+    monkeypatch.setattr("rspca.operators.dense.GATHER_MIN_ENTRIES", 0)
     rng = np.random.default_rng(5)
     X = np.asarray(rng.integers(-9, 9, (30, 1000)).astype(float), order=order)
     op, v = rspca.as_operator(X), np.zeros(1000)
@@ -157,7 +157,7 @@ def test_the_scores_of_the_columns_last_restricted_to_cost_no_read_of_the_data(k
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_of_a_support_that_differs_little_from_the_last_only_new_columns_are_read(order, dtype, monkeypatch):
-    monkeypatch.setattr("rspca.operators.dense.SOON_MULTIPLIED", 0)
+    monkeypatch.setattr("rspca.operators.dense.GATHER_MIN_ENTRIES", 0)
     rng = np.random.default_rng(3)
     X = np.asarray(rng.integers(-9, 9, (30, 200)), dtype=dtype, order=order)
     op = rspca.as_operator(X)

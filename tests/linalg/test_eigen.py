@@ -110,7 +110,7 @@ def test_the_same_call_gives_the_same_pairs():
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_restarts_lose_nothing(count, monkeypatch):
-    monkeypatch.setattr("rspca.linalg.eigen.BASIS", 6)
+    monkeypatch.setattr("rspca.linalg.eigen.LANCZOS_VECTORS", 6)
     X = with_spectrum(120, 90, np.linspace(2.0, 0.5, 90) ** 0.5)
     op = rspca.as_operator(X)
     values, vectors = lanczos(op, count, None, tol=1e-9)

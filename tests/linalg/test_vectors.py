@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import rspca.linalg.vectors
 from rspca.linalg.vectors import (
-    SAMPLE,
+    SAMPLE_VALUES,
     decreasing,
     inclusion_probabilities,
     kth_largest,
@@ -59,7 +59,7 @@ def test_the_kth_largest_of_many_is_that_of_all_sorted(seed, n, share, tied):
 def test_the_kth_largest_is_found_where_a_sample_misleads():
     values = np.zeros(5000)
     values[1::7] = np.arange(1.0, 1.0 + len(values[1::7]))
-    values[:: len(values) // SAMPLE] = 1e6  # every value that is sampled is beyond all others
+    values[:: len(values) // SAMPLE_VALUES] = 1e6  # every value that is sampled is beyond all others
     for k in (1, 10, 600, 700, 1500, 5000):
         assert kth_largest(values, k) == np.sort(values)[5000 - k]
 

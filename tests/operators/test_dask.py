@@ -17,7 +17,7 @@ import rspca
 distributed = pytest.importorskip("distributed", reason="a cluster needs Dask: pip install 'rspca[cluster]'")
 array = pytest.importorskip("dask.array")
 
-from rspca.operators.dask import BROUGHT_HOME, ClusterOperator, connected  # noqa: E402
+from rspca.operators.dask import FETCHED_BYTES, ClusterOperator, connected  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 
@@ -59,8 +59,8 @@ def test_sparse_blocks_stay_sparse(client):
 def test_a_cluster_gives_the_answer_of_one_machine_and_columns_stay_there_if_many(client, shape, monkeypatch):
     X = data(*shape)
     here = rspca.SparsePCA(2, k=70, random_state=0).fit(X)
-    for limit in (BROUGHT_HOME, 1000):
-        monkeypatch.setattr("rspca.operators.dask.BROUGHT_HOME", limit)
+    for limit in (FETCHED_BYTES, 1000):
+        monkeypatch.setattr("rspca.operators.dask.FETCHED_BYTES", limit)
         there = rspca.SparsePCA(2, k=70, random_state=0).fit(array.from_array(X, chunks=(1000, 1000)))
         for one, two in zip(here.supports_, there.supports_, strict=True):
             np.testing.assert_array_equal(one, two)

@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse
 
 import rspca
-from rspca.certificates import certify as certify_module
-from rspca.certificates import strategy
+from rspca.certificates import budgets
 from rspca.genetics.plink import pack
 from rspca.operators.plink import PackedOperator, Part
 from support.operators import FiveMembers
@@ -324,14 +323,14 @@ def _values(given: Any) -> np.ndarray:
 
 
 def _certified(case: ExactCase, k: int, seconds: float, small: int, steps: int) -> Any:
-    limits = strategy.SMALL, certify_module.STEP_BY_STEP
-    strategy.SMALL, certify_module.STEP_BY_STEP = small, steps
+    limits = budgets.GRAM_FEATURES, budgets.STEP_BY_STEP_MAX_K
+    budgets.GRAM_FEATURES, budgets.STEP_BY_STEP_MAX_K = small, steps
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return rspca.certify(case.given, k, seconds=seconds, **case.options)
     finally:
-        strategy.SMALL, certify_module.STEP_BY_STEP = limits
+        budgets.GRAM_FEATURES, budgets.STEP_BY_STEP_MAX_K = limits
 
 
 def _what_is_wrong(case: ExactCase, k: int, found: Any) -> str:

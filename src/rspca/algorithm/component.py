@@ -1,4 +1,4 @@
-"""The algorithm for one component: relax, round, polish, normalize."""
+"""One component by method="rspca": the default algorithm, which polishes, and the paper's, which only rounds."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell, improve, relax, several_ends
+from rspca.algorithm import budgets
+from rspca.algorithm.ascent import Report, improve, relax, several_ends
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.pool import POOL_MAX_K, pool_size
-from rspca.algorithm.relax import PROJECTED_TOL, Climbed, projected
+from rspca.algorithm.pool import pool_size
+from rspca.algorithm.relax import Climbed, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
-from rspca.algorithm.sketch import MOST_ROWS, Sketch, Whole
+from rspca.algorithm.sketch import Sketch, Whole
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
 from rspca.base.types import Array
-from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread, spread_columns, unit
+from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread_columns, unit
 from rspca.operators.base import OperatorMixin
 
 ROUNDINGS = ("exact", "bernoulli")
-LARGE = 10**6
-"""Entries of X beyond which iterations run on a sketch of it."""
-NEGLIGIBLE_BYTES = 2**20
-"""Size of a Gram matrix that is not worth counting."""
-POLISHED_DRAWS = 2
-"""Draws that are polished."""
 
 
 class Options(NamedTuple):
@@ -36,71 +31,131 @@ class Options(NamedTuple):
     solver: str = "linearized"
     rounding: str = "exact"
     s: float | None = None
-    n_draws: int = 16
+    n_draws: int = budgets.DRAWS
     polish: bool = True
-    max_iter: int = 1000
-    tol: float = 1e-7
+    max_iter: int = budgets.MAX_ITER
+    tol: float = budgets.TOL
     groups: Groups | None = None
 
 
 def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
-    """Refuse work whose columns and vectors do not fit into memory, before it begins.
+    """Raise MemoryError before work begins whose columns and vectors do not fit into memory.
 
-    Counted is what surely exists at once: k columns, as the operator keeps them, the candidates, and, for this method,
-    a sketch (rows of length n, scores of length m) and the Gram matrix of a pool.
+    Counted is what exists at once: k columns, as the operator stores them, the candidates, and, for this method, a
+    sketch (rows of length n, scores of length m) and the Gram matrix of a pool.
     """
     m, n = op.shape
     columns = op.restricted_bytes(k)
-    vectors = 8 * (MOST_ROWS * (m + n) if sketched and m * n > LARGE else 0) + 8 * POLISHED_DRAWS * n
+    vectors = 8 * budgets.POLISHED_DRAWS * n
+    if sketched and m * n > budgets.SKETCH_MIN_ENTRIES:
+        vectors += 8 * budgets.SKETCH_ROWS * (m + n)
     pool = 8 * pool_size(m, n) ** 2
-    vectors += pool if sketched and k <= POOL_MAX_K and pool > NEGLIGIBLE_BYTES else 0
+    if sketched and k <= budgets.POOL_MAX_K and pool > budgets.POOL_COUNTED_BYTES:
+        vectors += pool
     remedy = f"a smaller {argument('k')}, or fewer samples" if columns > vectors else "fewer features"
     check_room(columns + vectors, f"work on {argument('k', k)} of {n} features with {m} samples", f"Choose {remedy}.")
 
 
 def rspca_component(
-    op: OperatorMixin, k: int, tell: Tell, *, options: Options, normalization: str, rng: np.random.Generator
+    op: OperatorMixin, k: int, report: Report, *, options: Options, normalization: str, rng: np.random.Generator
 ) -> Found:
-    """One component by the paper's method: a stationary point, rounded at random, polished, refitted."""
+    """Return one component: of the default algorithm, or of the paper's if nothing is polished."""
     choice = Choice(eligible_features(op), options.groups)
-    k = min(k, choice.most)
-    s = float(options.s or k)
-    if options.solver == "projected":
-        data: Sketch | Whole = Whole(op, tol=PROJECTED_TOL)
-        leading = data.directions()[0]
-        tell_step = partial(tell, "relax")
-        relaxed = projected(op, k, leading, max_iter=options.max_iter, tol=PROJECTED_TOL, on_iteration=tell_step)
-    else:
-        data = Sketch(op) if op.shape[0] * op.shape[1] > LARGE else Whole(op)
-        directions = data.directions()
-        leading = directions[0]
-        relaxed = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, tell=tell)
-    relaxed = relaxed._replace(x=choice.restricted(relaxed.x))
+    task = Task(op, min(k, choice.most), choice, options, normalization, rng, report)
+    return polished_component(task) if options.polish else rounded_component(task)
+
+
+class Task(NamedTuple):
+    """What one component is computed from; k is at most the number of features that may be chosen together."""
+
+    op: OperatorMixin
+    k: int
+    choice: Choice
+    options: Options
+    normalization: str
+    rng: np.random.Generator
+    report: Report
+
+    @property
+    def s(self) -> float:
+        """Expected number of non-zeros of Algorithm 1; k unless it is given."""
+        return float(self.options.s or self.k)
+
+
+def polished_component(task: Task) -> Found:
+    """Return a component of the default algorithm: relax, round, polish the most promising draws, refit."""
+    op, k, choice, options = task.op, task.k, task.choice, task.options
+    stage1 = relaxation(task)
+    data, relaxed = stage1.data, stage1.point
     if options.rounding == "bernoulli":
-        candidates = best_bernoulli(op, bernoulli_draws(relaxed.x, s, options.n_draws, rng), k, s)[:, None]
+        candidates = bernoulli_vector(task, relaxed)[:, None]
     else:
-        several = not options.polish or several_ends(data, k)
-        supports = exact_supports(relaxed.x, k, s, options.n_draws if several else 0, rng)
-        supports = [completed(one, relaxed, choice) for one in supports]
-        if options.polish:
-            supports = promising_draws(relaxed, supports)
-        starts = [(entries(relaxed, one), one) for one in supports]
-        if options.polish and several:
-            largest = choice.largest(leading, k)  # what MaxComp takes
-            starts.append((unit(leading[largest]), largest))
+        several = several_ends(data, k)
+        supports = promising_draws(relaxed, drawn_supports(task, relaxed, options.n_draws if several else 0))
+        starts = [(entries(relaxed, support), support) for support in supports]
+        if several:
+            largest = choice.largest(stage1.leading, k)  # the support of MaxComp
+            starts.append((unit(stage1.leading[largest]), largest))
         candidates = spread_columns(starts, op.shape[1])
-        if not options.polish:  # nothing will improve the choice, so all draws are multiplied, as one block
-            candidates = candidates[:, [int(np.argmax(op.variances(candidates)))]]
-    x, swap_optimal = candidates[:, 0], None
-    if options.polish:
-        best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, tell=tell)
-        x, swap_optimal = spread(best.loadings, best.support, len(x)), best.swap_optimal
+    best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, report=task.report)
+    used = best.loadings != 0.0
+    support = best.support[used]
+    loadings = NORMALIZATIONS[task.normalization](op, support, best.loadings[used])
+    p = inclusion_probabilities(relaxed.x, task.s)
+    if not p[support].all():  # no rounding of the relaxed vector has this support
+        p = inclusion_probabilities(relaxed_near(op, support, loadings, choice), task.s)
+    return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, best.swap_optimal)
+
+
+def rounded_component(task: Task) -> Found:
+    """Return a component of the paper's algorithm: relax, round, take the draw of largest variance, normalize."""
+    op, relaxed = task.op, relaxation(task).point
+    if task.options.rounding == "bernoulli":
+        x = bernoulli_vector(task, relaxed)
+    else:
+        supports = drawn_supports(task, relaxed, task.options.n_draws)
+        draws = spread_columns([(entries(relaxed, support), support) for support in supports], op.shape[1])
+        x = draws[:, int(np.argmax(op.variances(draws)))]
     support = nonzeros(x)
-    loadings = NORMALIZATIONS[normalization](op, support, x[support])
-    p = inclusion_probabilities(relaxed.x, s)
-    if options.polish and not p[support].all():  # no rounding of this x has this support
-        p = inclusion_probabilities(relaxed_near(op, support, loadings, choice), s)
-    return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p, swap_optimal)
+    loadings = NORMALIZATIONS[task.normalization](op, support, x[support])
+    p = inclusion_probabilities(relaxed.x, task.s)
+    return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p)
+
+
+class Relaxation(NamedTuple):
+    """Stage 1: its stationary point, the leading direction of X, and X or the sketch on which it was computed."""
+
+    data: Sketch | Whole
+    leading: Array
+    point: Climbed
+
+
+def relaxation(task: Task) -> Relaxation:
+    """Run stage 1 with the solver of the options."""
+    op, k, options = task.op, task.k, task.options
+    if options.solver == "projected":
+        tol = budgets.PROJECTED_TOL
+        data: Sketch | Whole = Whole(op, tol=tol)
+        directions = data.directions()
+        on_iteration = partial(task.report, "relax")
+        point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
+    else:
+        data = Sketch(op) if op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES else Whole(op)
+        directions = data.directions()
+        point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
+    return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
+
+
+def bernoulli_vector(task: Task, relaxed: Climbed) -> Array:
+    """Return the best draw of Algorithm 1 of the paper."""
+    draws = bernoulli_draws(relaxed.x, task.s, task.options.n_draws, task.rng)
+    return best_bernoulli(task.op, draws, task.k, task.s)
+
+
+def drawn_supports(task: Task, relaxed: Climbed, n_draws: int) -> list[Array]:
+    """Return the k largest entries and random supports of k features, completed to what may be chosen."""
+    supports = exact_supports(relaxed.x, task.k, task.s, n_draws, task.rng)
+    return [completed(support, relaxed, task.choice) for support in supports]
 
 
 def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Choice) -> Array:
@@ -114,12 +169,12 @@ def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Cho
 
 
 def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
-    """Return the k largest entries, which come first, and the POLISHED_DRAWS others that promise the most variance.
+    """Return the first support, that of the k largest entries, and those draws that promise the most variance.
 
     By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product at all.
     """
-    promised = [float(entries(relaxed, one) @ relaxed.gradient[one]) for one in supports]
-    others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[:POLISHED_DRAWS]
+    promised = [float(entries(relaxed, support) @ relaxed.gradient[support]) for support in supports]
+    others = 1 + np.argsort(-np.array(promised[1:]), kind="stable")[: budgets.POLISHED_DRAWS]
     return [supports[i] for i in [0, *others]]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from rspca.algorithm import budgets
 from rspca.base.arguments import argument
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
@@ -19,14 +20,6 @@ from rspca.operators.standardized import Scaled
 Deflation = Callable[[OperatorMixin, Array, Array, list[Array]], OperatorMixin]
 """(op, unit vector, its scores, earlier vectors) -> what is left of op."""
 EPS = float(np.finfo(np.float64).eps)
-NOTHING = 1e-12
-"""Length of what is left of a unit vector that is rounding."""
-MOST_EXPLAINED = 1e-3
-"""Share of the length of scores below which what earlier components leave of them is computed again."""
-RESIDUAL_STEPS = 4
-"""Times that is done: each gains the digits that the one before had left."""
-SCORES_ROUNDING = 64.0
-"""Multiple of the rounding of a product up to which a length is rounding."""
 
 
 def projection(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
@@ -42,7 +35,7 @@ def orthogonal(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array])
         for _ in range(2):
             q = q - basis @ (basis.T @ q)
     left = float(np.linalg.norm(q))
-    if left <= NOTHING:  # v is in the span of those before it, up to rounding
+    if left <= budgets.NO_LENGTH:  # v is in the span of those before it, up to rounding
         return op
     q = q / left
     used = nonzeros(q)
@@ -84,21 +77,21 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     whole = op.inner if isinstance(op, ScoreDeflated) else op
     reach, length = whole.reach(), float(np.linalg.norm(scores))
     terms = float(np.abs(v) @ reach)
-    if length >= MOST_EXPLAINED * terms or not earlier:
-        return _NewScores(scores, terms) if length > SCORES_ROUNDING * EPS * terms else None
+    if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
+        return _NewScores(scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
     # entries of v are rounded: what that may leave of the scores is not new
     own = float(np.abs(v[nonzeros(v)]) @ _lengths(op, nonzeros(v)))
     places, basis = [nonzeros(one) for one in earlier], np.column_stack(earlier)
     explained = np.column_stack([whole.scores(at, one[at]) for at, one in zip(places, earlier, strict=True)])
     vector, used = v, nonzeros(v)
-    for _ in range(RESIDUAL_STEPS):
+    for _ in range(budgets.RESIDUAL_STEPS):
         vector = vector - basis @ np.linalg.lstsq(explained, whole.scores(used, vector[used]), rcond=None)[0]
         used = nonzeros(vector)
         scores = op.scores(used, vector[used])
         length, terms = float(np.linalg.norm(scores)), float(np.abs(vector) @ reach)
-        if length <= SCORES_ROUNDING * EPS * (own + terms):
+        if length <= budgets.SCORES_ROUNDING_EPS * EPS * (own + terms):
             return None
-        if length >= MOST_EXPLAINED * float(np.linalg.norm(whole.scores(used, vector[used]))):
+        if length >= budgets.EXPLAINED_SCORES * float(np.linalg.norm(whole.scores(used, vector[used]))):
             return _NewScores(scores, own + terms)
     return None
 

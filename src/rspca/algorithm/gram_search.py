@@ -12,39 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
 from rspca.linalg.vectors import TIED, coarse, decreasing, top_k
-
-STARTS = 256
-"""Features from which a support grows. On 22 chromosomes of HapMap 3 and 4 of HGDP, k = 3 to 20, 128 would do."""
-BEAM = 64
-"""Growing supports that are kept, at least; 2 STARTS / size while they are small and say little. 32 would do there."""
-SAME_REGION = 0.5
-"""Correlation from which two features are so alike that a start at one of them is enough at first."""
-REFIT_GROWTH = 1.35
-"""Ratio of the sizes at which growing supports are refitted; in between one loading is added to those there are."""
-DIRECTIONS = 8
-"""Leading eigenvectors whose combinations are starts."""
-COMBINATIONS = 64
-"""Random combinations of these, besides each of them and their sums and differences in pairs."""
-SUBSPACE_STEPS = 3
-"""Block power steps that find these eigenvectors: they are only starts."""
-POWER_STEPS = 10
-"""Truncated power steps that candidates take together."""
-REFIT_STEPS = 6
-"""Power steps of a refit on the way; values that are compared at the end are exact."""
-EXCHANGED = 6
-"""Best candidates that are improved by exchanges of single features. The first of them was the best in all of these."""
-MOST_EXCHANGES = 500
-"""Exchanges after which one candidate is left as it is."""
-SMALLEST_GAIN = 1e-10
-"""Relative gain below which an exchange counts as none."""
-SAFE = (1e-60, 1e60)
-"""Variances whose fourth powers are far inside float range; others are divided by a power of two."""
-BLOCK_ENTRIES = 2**18
-"""Entries of A that are squared at a time: they stay in cache."""
-
 
 Multiply = Callable[[Array], Array]
 """V -> A V."""
@@ -82,8 +53,8 @@ def search(
     many features; `known` supports, found by other means, are improved as well. All features of A may be chosen, as far
     as the groups of `choice` allow. `multiply` returns A V, if something quicker than A itself does.
     """
-    largest = float(A.diagonal().max())
-    if not SAFE[0] < largest < SAFE[1]:
+    largest, (low, high) = float(A.diagonal().max()), budgets.SEARCH_SAFE_VARIANCES
+    if not low < largest < high:
         unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
         found = search(A / unit, k, choice, known=known, rng=rng)
         return [end._replace(variance=unit * end.variance) for end in found]
@@ -91,8 +62,8 @@ def search(
     starts = [grown, along_directions(A, k, choice, rng, multiply or A.__matmul__)]
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    candidates = best_distinct(joined(starts), BEAM)
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), EXCHANGED)
+    candidates = best_distinct(joined(starts), budgets.GROWTH_BEAM)
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), budgets.SEARCH_FINALISTS)
     supports = {support.tobytes(): support for support in [*ends.supports, *known]}
     found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
     return ranked([lowest_of_equals(A, end, choice) for end in found])
@@ -135,27 +106,27 @@ def starting_features(A: Array, k: int) -> Array:
     so half of them go to features that are not among the k closest of one chosen before, nor strongly correlated.
     """
     p = len(A)
-    if p <= STARTS:
+    if p <= budgets.GROWTH_STARTS:
         return np.arange(p)
     order, lengths = decreasing(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
-    first = np.sort(order[: 2 * STARTS])
-    order[: 2 * STARTS] = first[decreasing(energies_of_largest(A, first, k))]
+    first = np.sort(order[: 2 * budgets.GROWTH_STARTS])
+    order[: 2 * budgets.GROWTH_STARTS] = first[decreasing(energies_of_largest(A, first, k))]
     covering, covered = [], np.zeros(p, dtype=bool)
     for feature in order:
         if not covered[feature]:
             covering.append(feature)
             size = np.abs(A[feature])
-            covered |= size >= SAME_REGION * lengths[feature] * lengths
+            covered |= size >= budgets.GROWTH_SAME_REGION * lengths[feature] * lengths
             covered[top_k(size, k)] = True
-            if len(covering) == STARTS // 2:
+            if len(covering) == budgets.GROWTH_STARTS // 2:
                 break
-    energetic = order[~np.isin(order, covering)][: STARTS - len(covering)]
+    energetic = order[~np.isin(order, covering)][: budgets.GROWTH_STARTS - len(covering)]
     return np.concatenate([energetic, np.array(covering)])
 
 
 def fourth_powers_of_rows(A: Array) -> Array:
     """Return the sum of the fourth powers of each row: a rough guide to its largest entries that takes little time."""
-    sums, step = np.empty(len(A)), max(1, BLOCK_ENTRIES // len(A))
+    sums, step = np.empty(len(A)), max(1, budgets.SEARCH_BLOCK_ENTRIES // len(A))
     for first in range(0, len(A), step):
         squares = A[first : first + step] ** 2
         sums[first : first + step] = np.einsum("ij,ij->i", squares, squares)
@@ -188,7 +159,8 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         half = 0.5 * (variances - diagonal[joining])
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
-        kept = best_of_distinct(np.sort(S, axis=1), variances + gain, max(BEAM, 2 * STARTS // size))
+        beam = max(budgets.GROWTH_BEAM, 2 * budgets.GROWTH_STARTS // size)
+        kept = best_of_distinct(np.sort(S, axis=1), variances + gain, beam)
         S, v, joining, gain, slope = S[kept], v[kept], joining[kept], gain[kept], slope[kept]
         length = np.hypot(slope, gain)
         cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
@@ -196,7 +168,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         v = np.column_stack([v * cosine[:, None], sine])
         variances = variances[kept] + gain
         if size >= next_refit or size == k:
-            next_refit = max(size + 1, REFIT_GROWTH * size)
+            next_refit = max(size + 1, budgets.GROWTH_REFIT_RATIO * size)
             S, v, variances = refitted(A, S, v)
             gradients = gradients_of(A, S, v) if size < k else gradients
         else:
@@ -210,7 +182,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
 def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
     """Return g_j^2 / max(l - a_jj, l / 2) for each candidate and feature."""
     denominator = variances[:, None] - diagonal
-    np.maximum(denominator, 0.5 * variances[:, None], out=denominator)
+    np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominator)
     promised = gradients * gradients
     promised /= denominator
     return promised
@@ -231,13 +203,12 @@ def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator,
 
     The spannogram of Papailiopoulos et al. (2013) would try every combination; of more than two that takes too long.
     """
-    values, vectors = leading_vectors(multiply, A.diagonal(), DIRECTIONS, rng)
+    values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng)
     d = len(values)
     first, second = np.triu_indices(d, 1)
     unit = np.eye(d)
-    weights = np.vstack(
-        [unit, unit[first] + unit[second], unit[first] - unit[second], rng.standard_normal((COMBINATIONS, d))]
-    )
+    random = rng.standard_normal((budgets.SEARCH_COMBINATIONS, d))
+    weights = np.vstack([unit, unit[first] + unit[second], unit[first] - unit[second], random])
     along = (weights * np.sqrt(values)) @ vectors.T
     S = largest_in_rows(along, k, choice)
     kept = distinct_rows(S)
@@ -250,7 +221,7 @@ def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.ran
     V = np.empty((p, min(count, p)))
     # numbers go to features by their variance, not by their place: so the order of the features does not matter
     V[decreasing(coarse(diagonal))] = rng.standard_normal(V.shape)
-    for _ in range(SUBSPACE_STEPS):
+    for _ in range(budgets.SEARCH_SUBSPACE_STEPS):
         V = np.linalg.qr(multiply(V))[0]
     image = multiply(V)
     values, weights = np.linalg.eigh(V.T @ image)
@@ -265,7 +236,7 @@ def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
     k, ends = candidates.supports.shape[1], []
     visited = {support.tobytes() for support in candidates.supports}
     moving = candidates
-    for _ in range(POWER_STEPS):
+    for _ in range(budgets.SEARCH_POWER_STEPS):
         gradients = gradients_of(A, moving.supports, moving.loadings)
         S = largest_in_rows(gradients, k, choice)
         proposed = refitted(A, S, np.take_along_axis(gradients, S, axis=1))
@@ -283,7 +254,7 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
     """Return the supports with loadings that power steps within each of them improved."""
     inside = A[S[:, :, None], S[:, None, :]]
     v = v[:, :, None]
-    for _ in range(REFIT_STEPS):
+    for _ in range(budgets.SEARCH_REFIT_STEPS):
         v = inside @ v
         length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
         v = np.divide(v, length, out=np.full_like(v, S.shape[1] ** -0.5), where=length > 0.0)
@@ -350,9 +321,9 @@ def exchange_features(
     while True:
         values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
-        if n_exchanges == MOST_EXCHANGES or swap_optimal:
+        if n_exchanges == budgets.SWAPS_MAX or swap_optimal:
             break
-        least = SMALLEST_GAIN * value
+        least = budgets.SWAP_MIN_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
         entering = np.setdiff1d(choice.features, support, assume_unique=True)
         a = rows[:, entering]
@@ -380,7 +351,7 @@ def _best_exchange(
 ) -> tuple[int, int] | None:
     """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
     promising = (score.ravel() > 0.0).nonzero()[0]  # few, as a rule; to order all with their ties takes far longer
-    tries = 8 if len(support) <= 100 else 2
+    tries = budgets.SWAP_TRIES if len(support) <= budgets.SWAP_TRIES_MAX_K else budgets.SWAP_TRIES_LARGE_K
     best, found = value, None
     for flat in promising[np.argsort(-score.ravel()[promising], kind="stable")[:tries]]:
         i, j = np.unravel_index(flat, score.shape)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.algorithm.deflate import DEFLATIONS, Deflation
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
@@ -58,7 +59,7 @@ def eligible_features(op: OperatorMixin) -> Array:
 
 def longest_column(op: OperatorMixin) -> int:
     """Return the feature of largest variance, the first of those that tie up to rounding."""
-    return first_largest(op.sq_norms, 1e3 * float(np.finfo(op.dtype).eps))
+    return first_largest(op.sq_norms, budgets.TIED_VARIANCE_EPS * float(np.finfo(op.dtype).eps))
 
 
 def largest_varying(values: Array, k: int, eligible: Array) -> Array:
@@ -82,7 +83,7 @@ def one_after_another(
     deflate = DEFLATIONS[deflation] if isinstance(deflation, str) else deflation
     op = deflated(op, found, deflate) if len(found) < len(ks) else op
     for number, k in enumerate(ks[len(found) :], len(found)):
-        if op.sq_norms.sum() <= 64 * np.finfo(op.dtype).eps * total:
+        if op.sq_norms.sum() <= budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * total:
             _report_rank(number, len(ks), exact=deflation == "schur")
             break
         before = op.passes
@@ -144,7 +145,7 @@ def refitted(op: OperatorMixin, component: Component) -> Component:
 
 def numerical_rank(values: Array, op: OperatorMixin) -> int:
     """Return how many of these leading eigenvalues are more than the rounding of the data."""
-    return int(np.count_nonzero(values > 64 * np.finfo(op.dtype).eps * float(op.sq_norms.sum())))
+    return int(np.count_nonzero(values > budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * float(op.sq_norms.sum())))
 
 
 def _teller(on_step: OnStep | None, found: list[Component], unit: float) -> Teller:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, unit
 from rspca.operators.base import OperatorMixin
-
-REFIT_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
-"""Residual of the refit: what products in the precision of the data can give."""
-START_NOISE = 1e4
-"""What is added to a start, in units of that residual."""
 
 
 def naive(op: OperatorMixin, support: Array, loadings: Array) -> Array:
@@ -27,8 +23,8 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     # The loadings are a good start, but another eigenvector would be a bad one: a little of everything is added.
     direction = unit(loadings)
     everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
-    tol = REFIT_TOL[op.dtype]
-    start = direction + START_NOISE * tol * everything
+    tol = budgets.NORMALIZE_TOL[op.dtype]
+    start = direction + budgets.NORMALIZE_NOISE * tol * everything
     return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0], op.dtype)
 
 

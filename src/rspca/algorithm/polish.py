@@ -6,26 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import SMALLEST_GAIN, exchange_features
+from rspca.algorithm.gram_search import exchange_features
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import TIED, largest_values, nonzeros
 from rspca.operators.base import OperatorMixin
-
-SWAP_BUDGET = 5 * 10**6 // 4
-"""Pairs (feature out, feature in) up to which single swaps are searched exhaustively."""
-ROWS_BUDGET = 4 * 10**6
-"""Entries of the k rows of the Gram matrix that they need: what matters when k is close to n."""
-WORTHWHILE = 1e-5
-"""Relative gain of exchanging several features below which that is not tried again: it costs a pass over X."""
-FIRST_CLIMB = 6
-"""Steps that each candidate climbs before the best of them goes on alone."""
-MOST_STEPS = 30
-"""Truncated power steps that all candidates take together."""
-ROUGH, CLOSE, FINE = 1e-3, 1e-4, 1e-7
-"""Residuals to which refits are carried out on the way, between exchanges, and at the end. Exchanges are compared to
-second order, which is right at an eigenvector: from a rough one, tries that fail cost more than this does."""
 
 
 class Polished(NamedTuple):
@@ -38,28 +25,26 @@ class Polished(NamedTuple):
     swap_optimal: bool | None
 
 
-def polish(
-    op: OperatorMixin, V: Array, k: int, *, choice: Choice, finalists: int, tol: float = 1e-7, max_iter: int = 100
-) -> list[Polished]:
+def polish(op: OperatorMixin, V: Array, k: int, *, choice: Choice, finalists: int, tol: float) -> list[Polished]:
     """Improve the columns of V, each a vector with about k non-zeros, and return where they end, best first.
 
     If there are more columns than finalists, truncated power steps with all of them at once choose.
     """
     if V.shape[1] > finalists:
         V = power_steps(op, V, k, choice=choice, keep=finalists)
-    ends = climbs(op, V, k, choice=choice, tol=tol, max_iter=FIRST_CLIMB)
+    ends = climbs(op, V, k, choice=choice, tol=tol, max_iter=budgets.FIRST_CLIMB_STEPS)
     best, *others = sorted(ends, key=lambda one: -one.variance)
-    if best.n_iter == FIRST_CLIMB:
+    if best.n_iter == budgets.FIRST_CLIMB_STEPS:
         v = np.zeros(len(V))
         v[best.support] = best.loadings
-        best = climb(op, v, k, choice=choice, tol=tol, max_iter=max_iter)
+        best = climb(op, v, k, choice=choice, tol=tol, max_iter=budgets.CLIMB_STEPS)
     return [best, *others]
 
 
 def power_steps(op: OperatorMixin, V: Array, k: int, *, choice: Choice, keep: int) -> Array:
     """Take truncated power steps v <- top-k(X'Xv) with all columns until their supports stay; return the best."""
     patterns = V != 0.0
-    for _ in range(MOST_STEPS):
+    for _ in range(budgets.POLISH_POWER_STEPS):
         gradients = op.gram(V)
         variances = np.einsum("ij,ij->j", V, gradients)
         V = truncated(gradients, k, choice)
@@ -86,7 +71,7 @@ def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, m
         if not way.isdisjoint(passed):
             continue
         part = op.restrict(support)
-        value, loadings = refit(part, v[support], ROUGH)
+        value, loadings = refit(part, v[support], budgets.CLIMB_REFIT_TOL)
         while n_iter < max_iter:
             n_iter += 1
             gradient = op.gradient(part, support, loadings)
@@ -97,7 +82,7 @@ def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, m
             if not way.isdisjoint(passed):
                 break
             next_part = op.restrict(proposed)
-            next_value, next_loadings = refit(next_part, gradient[proposed], ROUGH)
+            next_value, next_loadings = refit(next_part, gradient[proposed], budgets.CLIMB_REFIT_TOL)
             gain = next_value - value
             if gain > 0.0 or len(support) < k:
                 support, part, value, loadings = proposed, next_part, next_value, next_loadings
@@ -121,7 +106,7 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
         support, value = best.support, best.variance
         if part is not None:
             gradient = op.gradient(part, support, best.loadings)
-        worth = gradient**2 / np.maximum(value - diagonal, SMALLEST_GAIN * value)
+        worth = gradient**2 / np.maximum(value - diagonal, budgets.SWAP_MIN_GAIN * value)
         inside = best.loadings**2 * np.maximum(value - diagonal[support], 0.0)
         outside = worth[choice.features]
         outside[np.searchsorted(choice.features, support)] = 0.0
@@ -136,21 +121,21 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
             if np.array_equal(proposed, support):
                 return best
             part = op.restrict(proposed)
-            reached, loadings = refit(part, gradient[proposed], CLOSE)
-            if reached > (1.0 + SMALLEST_GAIN) * value:
+            reached, loadings = refit(part, gradient[proposed], budgets.EXCHANGE_REFIT_TOL)
+            if reached > (1.0 + budgets.SWAP_MIN_GAIN) * value:
                 break
             count //= 2
         if not count:
             return best
         best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
-        if reached <= (1.0 + WORTHWHILE) * value:
+        if reached <= (1.0 + budgets.EXCHANGE_MIN_GAIN) * value:
             break
     return best
 
 
-def refit(part: OperatorMixin, start: Array, tol: float = FINE) -> tuple[float, Array]:
+def refit(part: OperatorMixin, start: Array, tol: float | None = None) -> tuple[float, Array]:
     """Return the leading eigenpair of the few columns of a support, from a good start."""
-    values, vectors = leading_pairs(part, 1, start, tol=tol)
+    values, vectors = leading_pairs(part, 1, start, tol=budgets.SWAP_REFIT_TOL if tol is None else tol)
     return float(values[0]), vectors[:, 0]
 
 
@@ -163,7 +148,7 @@ def truncated(G: Array, k: int, choice: Choice) -> Array:
 
 def exchanges_affordable(k: int, n: int) -> bool:
     """Return whether all exchanges of one of k features for one of n - k, and the Gram rows they need, are few."""
-    return k * (n - k) <= SWAP_BUDGET and k * n <= ROWS_BUDGET
+    return k * (n - k) <= budgets.SWAP_MAX_PAIRS and k * n <= budgets.SWAP_MAX_ENTRIES
 
 
 def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> Polished:

@@ -7,40 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, decreasing, spread_columns
 from rspca.operators.base import OperatorMixin, chunks
-
-POOL_MAX_K = 64
-"""Features up to which a component is also sought in a pool. Beyond, what leads all features leads the best k as well,
-and steps in a Gram matrix, which take time in proportion to k, gain nothing over products with X."""
-COMPLETE_FEATURES, COMPLETE_BUDGET = 5500, 15 * 10**9
-"""All features are searched up to this many (240 MB as a Gram matrix), if that takes at most so many products of two
-numbers, m n^2: 0.4 s in one thread. Of 72 cases, 18 chromosomes of HGDP Europeans with 2,000 to 5,200 SNPs at k = 5 to
-50, five would be 0.4 to 10 % worse with a pool of 2048."""
-MOST_FEATURES, FEWEST_FEATURES, GRAM_BUDGET = 2048, 512, 4 * 10**9
-"""Otherwise at most these (32 MB), and as few as these where there are many samples: m p^2 is limited to 0.1 s."""
-PROBES = 32
-"""Random vectors from which it is estimated how much a feature correlates with others."""
-PROBE_ENTRIES = 2**25
-"""Entries that these vectors have at most together: fewer of them where features are very many."""
-LEADING = 8
-"""Directions that are taken off to see correlations which they hide."""
-MOST_DIRECTIONS, DIRECTION_ENTRIES = 512, 2**20
-"""Directions of the leading part that choose features, and how many projections of features on them that may take."""
-KEPT_DIRECTIONS, DIRECTION_STEPS = 32, 2
-"""Supports that are kept of these, the best, and how often each chooses."""
-PROJECTED = 64
-"""Random directions on which columns are projected to be compared: correlations are seen to one eighth."""
-LINKAGE_ENTRIES, LINKAGE_BYTES = 15 * 10**6, 2**20
-"""Pairs of features that are so compared, 0.05 s, and the size of the pieces, which stay in cache."""
-NEXT = 16
-"""Features on each side with which one is compared where not all can be."""
-AROUND = 256
-"""Features of largest gradient at each of the best supports that make the next pool."""
-NEIGHBORHOODS = 32
-"""Features, those of largest variance and of largest energy, whose most correlated features join the pool."""
 
 
 class Pool(NamedTuple):
@@ -65,7 +36,7 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
-    near = [free.largest(gradient, AROUND) for gradient in gradients.T]
+    near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
     return _pool_of(op, np.unique(np.concatenate([*(support for support, _ in vectors), *near])), complete=False)
 
 
@@ -80,9 +51,9 @@ def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
 
 def pool_size(m: int, n: int) -> int:
     """Return how many of n features a pool may have for m samples."""
-    if n <= COMPLETE_FEATURES and m * n**2 <= COMPLETE_BUDGET:
+    if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
         return n
-    return int(min(n, np.clip(np.sqrt(GRAM_BUDGET / m), FEWEST_FEATURES, MOST_FEATURES)))
+    return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
 def promising_features(op: OperatorMixin, k: int, choice: Choice, known: list[Array], size: int) -> Array:
@@ -93,13 +64,14 @@ def promising_features(op: OperatorMixin, k: int, choice: Choice, known: list[Ar
     directions they are.
     """
     free, variances = Choice(choice.features), coarse(op.sq_norms)
+    share, half = size // budgets.POOL_DIRECTION_SHARE, budgets.POOL_NEIGHBORHOODS // 2
     images = op.gram(random_signs(op))
     energies, beyond_leading = row_energies_from(images)
     pool = [choice.largest(variances, k), *known]  # enough for k features whatever the groups
-    pool.append(chosen_by_directions(low_rank_rows(op, images)[choice.features], k, choice.features, size // 4))
-    leaders = np.union1d(free.largest(variances, NEIGHBORHOODS // 2), free.largest(beyond_leading, NEIGHBORHOODS // 2))
-    few = leaders[: max(1, PROBE_ENTRIES // op.shape[1])]
-    pool += [free.largest(row, min(k, size // (4 * len(few)))) for row in op.gram_rows(few)]
+    pool.append(chosen_by_directions(low_rank_rows(op, images)[choice.features], k, choice.features, share))
+    leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
+    few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
+    pool += [free.largest(row, min(k, share // len(few))) for row in op.gram_rows(few)]
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
@@ -109,9 +81,10 @@ def promising_features(op: OperatorMixin, k: int, choice: Choice, known: list[Ar
 def random_signs(op: OperatorMixin) -> Array:
     """Return random signs as columns; fewer where features are very many."""
     n = op.shape[1]
-    signs = np.empty((n, int(np.clip(PROBE_ENTRIES // n, 4, PROBES))))
+    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
+    signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
     # signs go to features by variance, as the first numbers of a sketch do: the order of the features does not matter
-    signs[decreasing(coarse(op.sq_norms))] = np.random.default_rng(PROBES).choice([-1.0, 1.0], signs.shape)
+    signs[decreasing(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
     return signs
 
 
@@ -123,7 +96,7 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     """
     energies = np.einsum("ij,ij->i", images, images)
     _, weights = np.linalg.eigh(images.T @ images)
-    rest = images @ weights[:, : max(1, weights.shape[1] - LEADING)]
+    rest = images @ weights[:, : max(1, weights.shape[1] - budgets.POOL_LEADING)]
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
@@ -134,21 +107,23 @@ def linkage(op: OperatorMixin) -> Array:
     to compare all of them, each is compared with some, and with those next to it, which is where linked SNPs are.
     """
     m, n = op.shape
-    if n * PROJECTED > PROBE_ENTRIES:
+    count = budgets.POOL_PROJECTIONS
+    if n * count > budgets.POOL_PROBE_ENTRIES:
         return np.zeros(n)
-    directions = np.random.default_rng(PROJECTED).standard_normal((m, PROJECTED)) if m > PROJECTED else np.eye(m)
+    rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
+    directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     rows = np.asarray(op.rmatmat(directions), dtype=np.float64)
     lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
     rows *= (lengths / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
     rows = rows.astype(np.float32)
-    some = np.linspace(0, n - 1, min(n, LINKAGE_ENTRIES // n)).astype(np.intp)
+    some = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
     sums = np.zeros(n)
-    for part in chunks(n, 4 * len(some), LINKAGE_BYTES):
+    for part in chunks(n, 4 * len(some), budgets.POOL_LINKAGE_BYTES):
         products = rows[part] @ rows[some].T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
     sums[some] -= lengths[some] ** 8  # each with itself
-    for distance in range(1, NEXT if len(some) < n else 1):
+    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(some) < n else 1):
         fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
         sums[distance:] += fourth
         sums[:-distance] += fourth
@@ -158,10 +133,10 @@ def linkage(op: OperatorMixin) -> Array:
 def low_rank_rows(op: OperatorMixin, images: Array) -> Array:
     """Return a row for each feature such that their products are those of the leading part of X'X, about."""
     weights = np.linalg.eigh(images.T @ images)[1][:, ::-1]
-    basis = np.linalg.qr(images @ weights[:, : 2 * LEADING])[0]
+    basis = np.linalg.qr(images @ weights[:, : 2 * budgets.POOL_LEADING])[0]
     products = op.gram(basis)
     values, weights = np.linalg.eigh(basis.T @ products)
-    return (basis @ weights[:, -LEADING:]) * np.sqrt(np.maximum(values[-LEADING:], 0.0))
+    return (basis @ weights[:, -budgets.POOL_LEADING :]) * np.sqrt(np.maximum(values[-budgets.POOL_LEADING :], 0.0))
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
@@ -170,14 +145,17 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
     The directions are those of features themselves: the longest rows, and others at even distances by their lengths.
     Each support points to its own direction, which chooses again, as in truncated power steps.
     """
-    tried = int(np.clip(DIRECTION_ENTRIES // len(rows), 8, MOST_DIRECTIONS))
+    tried = int(
+        np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
+    )
     order = decreasing(coarse(np.einsum("ij,ij->i", rows, rows)))
     starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
     directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
-    for _ in range(DIRECTION_STEPS):
-        parts = [largest_along(rows, some, k) for some in np.array_split(directions, -(-len(directions) // 64))]
+    for _ in range(budgets.POOL_DIRECTION_STEPS):
+        blocks = np.array_split(directions, -(-len(directions) // budgets.POOL_DIRECTION_BLOCK))
+        parts = [largest_along(rows, block, k) for block in blocks]
         supports, values = (np.concatenate(both) for both in zip(*parts, strict=True))
-        best = decreasing(values)[:KEPT_DIRECTIONS]
+        best = decreasing(values)[: budgets.POOL_DIRECTION_SUPPORTS]
         supports, chosen = supports[best], rows[supports[best]]
         along = np.einsum("bij,bj->bi", chosen, directions[best])
         directions = np.einsum("bij,bi->bj", chosen, along)

@@ -7,15 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import l1_l2_maximizer, l1_projection, nonzeros
 from rspca.operators.base import OperatorMixin
-
-PROJECTED_TOL = 1e-10
-"""Relative change at which solver="projected" stops; the paper's table needs it."""
-LONGEST_STEP = 4.0
-"""Largest extrapolation of the ascent, in units of its last step."""
 
 OnIteration = Callable[[int, float], None]
 
@@ -73,7 +69,8 @@ def linearized(
 def _extrapolation(gain: float, last_gain: float) -> float:
     """Half of what would end a geometric sequence whose gains shrink at this rate (Aitken)."""
     rate = np.sqrt(min(gain / last_gain, 1.0)) if np.isfinite(last_gain) and last_gain > 0.0 else 0.0
-    return float(min(0.5 * rate / max(1.0 - rate, 1e-3), LONGEST_STEP))
+    step = budgets.EXTRAPOLATION_SHARE * rate / max(1.0 - rate, budgets.EXTRAPOLATION_MIN_RATE)
+    return float(min(step, budgets.EXTRAPOLATION_MAX))
 
 
 def projected(
@@ -108,7 +105,7 @@ SOLVERS = {"linearized": linearized, "projected": projected}
 def starting_points(op: OperatorMixin, solver: str) -> list[Array]:
     """Return the leading direction (exactly, for the paper's solver) and the feature of largest variance."""
     paper = solver == "projected"
-    leading = leading_pairs(op, 1, tol=PROJECTED_TOL if paper else 1e-4).vectors[:, 0]
+    leading = leading_pairs(op, 1, tol=budgets.PROJECTED_TOL if paper else budgets.LEADING_TOL).vectors[:, 0]
     largest = np.zeros(op.shape[1])
     largest[int(np.argmax(op.sq_norms))] = 1.0
     return [leading] if paper else [leading, largest]

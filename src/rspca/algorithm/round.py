@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.checks import check_integer, check_real, check_rng, check_vector, real_array
 from rspca.base.types import Array
 from rspca.linalg.vectors import decreasing, inclusion_probabilities, nonzeros, scaled_to_sum, top_k
 from rspca.operators.base import OperatorMixin
-
-MOST_EMPTY_DRAWS = 1000
 
 
 def round_vector(x: Array, s: float, rng: np.random.Generator) -> Array:
@@ -36,12 +35,12 @@ def bernoulli_draws(x: Array, s: float, n_draws: int, rng: np.random.Generator) 
     """Return n_draws non-empty draws of Algorithm 1 as columns; an empty draw is drawn again."""
     draws = np.zeros((len(x), n_draws))
     for column in range(n_draws):
-        for _ in range(MOST_EMPTY_DRAWS):
+        for _ in range(budgets.EMPTY_DRAWS_MAX):
             draws[:, column] = round_vector(x, s, rng)
             if draws[:, column].any():
                 break
         else:
-            raise ValueError(f"{MOST_EMPTY_DRAWS} draws with s={s:g} were all empty; raise s.")
+            raise ValueError(f"{budgets.EMPTY_DRAWS_MAX} draws with s={s:g} were all empty; raise s.")
     return draws
 
 

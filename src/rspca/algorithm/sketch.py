@@ -6,24 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import coarse, decreasing, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
-
-MOST_ROWS = 40
-"""The most rows that a sketch keeps. It begins with as many as one product learns at little cost."""
-SAMPLED, FEWEST_SAMPLED = 32, 512
-"""The first rows come from one column in SAMPLED, those that vary most, and from no fewer than this."""
-POWER_STEPS = 2
-"""Block power steps on these columns."""
-LEADING_RESIDUAL = 0.05
-"""Residual to which the leading direction of a sketch is one of X."""
-CLOSE, MOST_DIRECTIONS = 0.7, 6
-"""Directions with at least this share of the largest variance are starts of their own, up to so many."""
-LEADING_TOL = 1e-4
-"""Residual to which the leading eigenvector of a small problem is found: it is only a start."""
 
 
 class Seen(NamedTuple):
@@ -42,25 +30,17 @@ class Sketch:
     """
 
     exact = False
-    most_steps = 12
-    """Steps that an iteration takes on a sketch before X is asked again."""
-    enough = 100.0
-    """Tolerances that a read of X gains, at most, when stage 1 ends: what follows rounds and polishes."""
-    patience = 0.1
-    """Steps on a sketch cost little, so they go on beyond the tolerance."""
-    rough = 1e-5
-    """Gain to which they go on at first, when the sketch knows little yet."""
 
     def __init__(self, op: OperatorMixin) -> None:
         m, n = op.shape
         self.source = op
-        self._left = np.empty((m, MOST_ROWS), order="F")
-        self._rows = np.empty((MOST_ROWS, n))
-        self._products = np.zeros((MOST_ROWS, MOST_ROWS))  # of the rows with each other, so far as compared
+        self._left = np.empty((m, budgets.SKETCH_ROWS), order="F")
+        self._rows = np.empty((budgets.SKETCH_ROWS, n))
+        self._products = np.zeros((budgets.SKETCH_ROWS,) * 2)  # of the rows with each other, so far as compared
         self._filled = self._compared = 0
         self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
         variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
-        sampled = top_k(variances, max(n // SAMPLED, FEWEST_SAMPLED))
+        sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
         numbers = np.empty((len(sampled), op.first_block))
         # numbers go to features by their variance, not by their place: so the order of the features does not matter
         by_variance = decreasing(variances[sampled])
@@ -69,14 +49,14 @@ class Sketch:
             self._learn_block(sampled, numbers)
         else:
             # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
-            start = op.sq_norms[sampled] * (1.0 + 0.5 * numbers[:, 0])
+            start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
             self.confirm(spread(unit(start), sampled, n))
         self._find_leading()
 
     def _learn_block(self, sampled: Array, V: Array) -> None:
         """Learn the directions to which power steps on some columns lead, in one read of X."""
         part = self.source.restrict(sampled)
-        for _ in range(POWER_STEPS):
+        for _ in range(budgets.SKETCH_POWER_STEPS):
             V = np.linalg.qr(part.gram(V))[0]
         left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
         sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
@@ -85,7 +65,7 @@ class Sketch:
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the features with the largest gradients, or all if few would be left out."""
-        few = count < 0.8 * len(gradient)
+        few = count < budgets.SKETCH_MAX_SHARE * len(gradient)
         return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
 
     def guess(self, x: Array) -> Array:
@@ -95,19 +75,19 @@ class Sketch:
 
     def _find_leading(self) -> None:
         """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < MOST_ROWS:
+        while self._filled < budgets.SKETCH_ROWS:
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
-            if residual <= LEADING_RESIDUAL * seen.variance or self._filled == before:
+            if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
                 break
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance, as far as they are known, the largest first."""
         rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
-        close = np.flatnonzero(values[::-1] >= CLOSE * values[-1])[:MOST_DIRECTIONS]
-        found = [weights[:, -1 - i] @ rows for i in close]
+        close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
+        found = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
         return [direction / np.linalg.norm(direction) for direction in found]
 
     def operator(self, features: Array) -> OperatorMixin:
@@ -116,7 +96,7 @@ class Sketch:
 
     def confirm(self, x: Array) -> Seen:
         """Multiply x by X and X' in one read, and learn from it."""
-        if self._filled == MOST_ROWS:
+        if self._filled == budgets.SKETCH_ROWS:
             self._forget()
         image, scores = self.source.gram_and_scores(x)
         self._learn(np.asarray(scores, dtype=np.float64), image)
@@ -155,7 +135,7 @@ class Sketch:
 
     def _forget(self) -> None:
         """Keep the leading half of what is known."""
-        kept = MOST_ROWS // 2
+        kept = budgets.SKETCH_ROWS // 2
         values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
@@ -167,13 +147,9 @@ class Whole:
     """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
 
     exact = True
-    most_steps = 10**9
-    enough = 1e9
-    patience = 1.0
-    rough = 0.0
 
-    def __init__(self, op: OperatorMixin, tol: float = LEADING_TOL) -> None:
-        self.source, self.tol = op, tol
+    def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
+        self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
 
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""

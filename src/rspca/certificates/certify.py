@@ -18,7 +18,7 @@ from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
 from rspca.base.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
 from rspca.base.types import Array, OnStep, Step
-from rspca.certificates import strategy
+from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
@@ -26,13 +26,6 @@ from rspca.certificates.progress import Progress
 from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced, prepare
-
-STEP_BY_STEP = 20
-"""k up to which large data are certified feature by feature: k = 1, 2, 3, ..."""
-MOST_ROUNDING = 64.0
-"""Multiple of the rounding of products that must be left of the variance for the default method to use them."""
-CONTRADICTION = 1e-9
-"""Relative excess of a variance over a bound that cannot be rounding."""
 
 
 def certify(
@@ -154,7 +147,7 @@ def certify_operator(
         run.proven("trace", float(top_sum(sq_norms(op), k)), 0.0)
     margin = rounding_margin(op, k, run.upper, eligible)
     support, lower = _evaluated(op, run.support)
-    if run.upper + margin < (1.0 - CONTRADICTION) * lower:
+    if run.upper + margin < (1.0 - budgets.CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
     status = status_of(lower, upper, tol)
@@ -240,7 +233,7 @@ def _as_component(v: Any, n: int) -> Component:
 def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
-    if len(eligible) <= strategy.SMALL:
+    if len(eligible) <= budgets.GRAM_FEATURES:
         A = op.gram_block(eligible)
         inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
                          on_step=run.on_step, parent=run)  # fmt: skip
@@ -253,10 +246,10 @@ def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> Non
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
-    if k <= STEP_BY_STEP and not run.finished():
+    if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
         began = time.perf_counter()
-        half = Progress(run.support, run.lower, tol=run.tol, deadline=began + 0.5 * run.seconds_left(),
-                        parent=run)  # fmt: skip
+        deadline = began + budgets.STEP_BY_STEP_SHARE * run.seconds_left()
+        half = Progress(run.support, run.lower, tol=run.tol, deadline=deadline, parent=run)
         for step in certified_steps(known, k, half):
             if step.k == k:
                 run.survivors, run.nodes = step.survivors, half.nodes
@@ -318,7 +311,7 @@ def _found_support(known: strategy.Known, k: int, rng: np.random.Generator) -> A
     """
     for op in (known.given, known.op):
         rounding = float(np.finfo(op.dtype).eps * np.sum(op.reach() ** 2))
-        if float(op.sq_norms.sum()) > MOST_ROUNDING * rounding and len(eligible_features(op)) >= k:
+        if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and len(eligible_features(op)) >= k:
             return rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support
     eligible = eligible_features(known.op)
     return np.asarray(eligible[top_k(known.op.sq_norms[eligible], k)])

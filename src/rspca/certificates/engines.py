@@ -9,15 +9,9 @@ import numpy as np
 
 from rspca.base.machine_code import is_kept
 from rspca.base.types import Array
-from rspca.certificates import nodes
+from rspca.certificates import budgets, nodes
 from rspca.certificates.compiled import can_compile, compiled_copies
 from rspca.certificates.progress import Progress
-
-PLAIN_FEATURES = 20_000
-"""Features of nodes, summed over nodes, that a process examines with NumPy before it compiles.
-
-Each takes 0.1 ms more than compiled, for 13 to 800 features; to load machine code takes 1.3 s, to make it 20 s.
-"""
 
 
 class _Work:
@@ -46,7 +40,7 @@ class Examiner:
 
     def _uses_machine_code(self, features_to_come: int) -> bool:
         if not _Work.is_compiled:
-            if _Work.plain_features + features_to_come <= PLAIN_FEATURES or not can_compile():
+            if _Work.plain_features + features_to_come <= budgets.PLAIN_FEATURES or not can_compile():
                 return False
             if self.run is None:
                 _compile()

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-
-SHIFTS = 8
+from rspca.certificates.budgets import NODE_SHIFTS
 
 
 def _top_sum(values: Array, k: int) -> float:
@@ -55,7 +54,7 @@ def _frobenius(A: Array, fixed: int, picks: int, least: float, alive: Array) -> 
     for i in range(fixed):
         inside += squares[i, :fixed].sum() - squares[i, i]
     best, shift = np.inf, 0.0
-    for c in np.linspace(0.0, diagonal.max(), SHIFTS):
+    for c in np.linspace(0.0, diagonal.max(), NODE_SHIFTS):
         base = inside + ((diagonal[:fixed] - c) ** 2).sum()
         bound = c + np.sqrt(base + _top_sum(own + (diagonal[fixed:] - c) ** 2, picks))
         if bound < best:

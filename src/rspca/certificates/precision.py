@@ -7,12 +7,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.rank_one import MOST_CANCELED
-
-CANCELED = 1e4
-"""Share of a squared norm that may be lost by a difference (to the mean, to a deflation) before it is taken anew."""
+from rspca.operators.rank_one import GRAM_CANCELLATION_MAX
 
 _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
 
@@ -31,7 +29,7 @@ def sq_norms(op: OperatorMixin) -> Array:
     """Return squared column norms that are not below the true ones, and above them by at most 2 sum_error reach^2."""
     if op not in _norms:
         norms, lengths = op.sq_norms, reach(op) ** 2
-        anew = np.flatnonzero(lengths > CANCELED * norms)
+        anew = np.flatnonzero(lengths > budgets.CANCELED_NORM * norms)
         if op.has_samples and len(anew):
             norms = norms.copy()
             for part in chunks(len(anew), op.shape[0] * 8):
@@ -45,8 +43,8 @@ def sq_norms(op: OperatorMixin) -> Array:
 def gram_error(op: OperatorMixin, weights: Array | None = None) -> float:
     """Return a bound on the error, in spectral norm, of X W X' as computed: an entry is an inner product of length n.
 
-    Operators take differences of such products only as far as MOST_CANCELED goes.
+    Operators take differences of such products only as far as GRAM_CANCELLATION_MAX goes.
     """
     weights = np.ones(op.shape[1]) if weights is None else weights
-    terms = min(float(weights @ reach(op) ** 2), MOST_CANCELED * float(weights @ op.sq_norms))
+    terms = min(float(weights @ reach(op) ** 2), GRAM_CANCELLATION_MAX * float(weights @ op.sq_norms))
     return (max(op.shape) + 64) * EPS * terms

@@ -10,15 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, remainder, spectral_fill, spectrum
 from rspca.certificates.engines import Examiner
-
-WORTH_TRYING = 1.5
-"""Multiple of the least gap at the root up to which a part of A is used at the nodes."""
-COLLINEAR = 1e-9
-"""1 - cos^2 of the angle above which two features are surely not the same direction; see `dominance`."""
-NEGLIGIBLE = 1e-11
-"""Share of the largest variance of a feature that exchanging a feature for a multiple of it may cost by rounding."""
 
 
 class Searched(NamedTuple):
@@ -94,14 +88,14 @@ def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
     """
     largest = max(float(np.linalg.norm(part)) for part in (A, *parts))
     exchanges = k * int(dominated.sum(axis=0).max(initial=0))
-    return 8.0 * len(A) * EPS * largest + exchanges * NEGLIGIBLE * float(np.diagonal(A).max())
+    return 8.0 * len(A) * EPS * largest + exchanges * budgets.EXCHANGE_LOSS * float(np.diagonal(A).max())
 
 
 def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
     """Return the parts whose bound at the root is not much worse than the best: each costs a decomposition a node."""
     bounds = np.array([spectral_fill(spectrum(S), k) + remainder(A - S, k) for S in parts])
     order = np.argsort(bounds, kind="stable")
-    kept = [i for i in order if bounds[i] - lower <= WORTH_TRYING * (bounds[order[0]] - lower)]
+    kept = [i for i in order if bounds[i] - lower <= budgets.PART_MAX_GAP * (bounds[order[0]] - lower)]
     return np.stack([parts[i] for i in kept])
 
 
@@ -118,7 +112,7 @@ def dominance(A: Array) -> Array:
     small would not do: the loss is of the order of its sine. Of equals, the first dominates.
     """
     d = np.diagonal(A)
-    along = (1.0 - COLLINEAR) * np.outer(d, d) <= A**2
+    along = (1.0 - budgets.COLLINEAR) * np.outer(d, d) <= A**2
     earlier = np.arange(len(A))[:, None] < np.arange(len(A))
     longer = (d[:, None] > d) | ((d[:, None] == d) & earlier)
     dominated = np.asarray(along & longer & (d[:, None] > 0.0))
@@ -126,5 +120,5 @@ def dominance(A: Array) -> Array:
         others = np.flatnonzero(dominated[j])
         c = A[j, others] / d[j]
         loss = 2.0 * np.linalg.norm(c[:, None] * A[j] - A[others], axis=1) + np.abs(c**2 * d[j] - d[others])
-        dominated[j, others] = (np.abs(c) <= 1.0) & (loss <= NEGLIGIBLE * d.max())
+        dominated[j, others] = (np.abs(c) <= 1.0) & (loss <= budgets.EXCHANGE_LOSS * d.max())
     return dominated

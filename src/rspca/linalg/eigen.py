@@ -10,12 +10,16 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import unit
 
-DENSE = 64
-"""Up to this many features a dense eigendecomposition is quicker than products; see also `leading_pairs`."""
+DENSE_FEATURES = 64
+"""Features, or samples, up to which a dense eigendecomposition is faster than products: benchmarks/budgets.py."""
+DENSE_ENTRIES = 2**20
+"""Entries of X up to which few samples are decomposed through XX': benchmarks/budgets.py."""
+RESTART_SPARE = 5
+"""Ritz vectors beyond those wanted with which Lanczos restarts: benchmarks/budgets.py."""
 TINY = float(np.finfo(float).tiny)
-"""What a largest eigenvalue counts as that is zero."""
-BASIS = 40
-"""Vectors after which Lanczos restarts from the pairs it has."""
+"""Arithmetic: what a largest eigenvalue of zero counts as in relative residuals."""
+LANCZOS_VECTORS = 40
+"""Vectors of the Lanczos basis before it restarts; longer ones cost orthogonalization: benchmarks/budgets.py."""
 
 
 class GramProducts(Protocol):
@@ -52,7 +56,7 @@ def leading_pairs(
     """
     m, n = op.shape
     count = min(count, n)
-    if count <= m <= DENSE < n and m * n <= 2**20:
+    if count <= m <= DENSE_FEATURES < n and m * n <= DENSE_ENTRIES:
         block = np.asarray(op.all_columns(), dtype=np.float64)
         values, left = _top(block @ block.T, count)
         vectors = block.T @ left
@@ -60,7 +64,7 @@ def leading_pairs(
         if lengths[-1] > 1e-8 * lengths[0] > 0.0:
             return Pairs(values, vectors / lengths)
     # Where no start is known the dense route serves longer, and all eigenvectors of a tiny problem come from it.
-    if n <= DENSE or (start is None and n <= 4 * DENSE) or count > n // 4:
+    if n <= DENSE_FEATURES or (start is None and n <= 4 * DENSE_FEATURES) or count > n // 4:
         return _top(op.gram_block(np.arange(n)), count)
     values, vectors = lanczos(op, count, start, tol=tol, max_iter=max_iter)
     return Pairs(values[:count], vectors[:, :count])
@@ -72,7 +76,7 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
     Returns every Ritz pair of the last basis: the `count` leading ones are converged, the others are what is known.
     """
     n = op.shape[1]
-    size = min(n, BASIS + 2 * count)
+    size = min(n, LANCZOS_VECTORS + 2 * count)
     basis = np.empty((n, size), order="F")
     projected = np.zeros((size, size))
     basis[:, 0] = unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
@@ -90,7 +94,7 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
         if converged or filled == n or iteration == max_iter:
             break
         if filled == size:  # restart: the wanted vectors, in which A is diagonal, and the residual they share
-            kept = min(filled - 1, count + 5)
+            kept = min(filled - 1, count + RESTART_SPARE)
             basis[:, :kept] = basis @ weights[:, :kept]
             projected[:] = 0.0
             np.fill_diagonal(projected[:kept, :kept], values[:kept])

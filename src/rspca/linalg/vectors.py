@@ -10,17 +10,17 @@ import numpy as np
 from rspca.base.types import Array
 
 TIED = 1e-10
-"""Relative difference up to which magnitudes count as equal."""
+"""Arithmetic: relative difference up to which magnitudes count as equal; sums in float64 differ by less."""
 TIED_LOADINGS = {np.dtype(np.float64): TIED, np.dtype(np.float32): 8.0 * float(np.finfo(np.float32).eps)}
-"""The same for loadings computed from data of this precision."""
+"""Arithmetic: the same for loadings that were computed from data of this precision."""
 SHORT, LONG = 1e-100, 1e100
-"""Between these, lengths and their squares are far inside float range."""
+"""Arithmetic: between these lengths, squares are far inside float range."""
 NEARLY_TIED = 1e-3
-"""The same, up to which a level between them has lost digits that matter."""
-SAMPLE = 512
-"""Values from which it is guessed where the k-th largest of many is."""
-MOST_GUESSES = 6
-"""Times that the non-zeros of `l1_l2_maximizer` are guessed before all magnitudes are looked at."""
+"""Arithmetic: relative distance of a level to the largest magnitude below which three digits of it are lost."""
+SAMPLE_VALUES = 512
+"""Values that enclose the k-th largest of many; n must be 8 times as large: benchmarks/budgets.py."""
+LEVEL_GUESSES = 6
+"""Times that `l1_l2_maximizer` guesses its non-zeros before it uses all magnitudes: benchmarks/budgets.py."""
 
 
 def top_k(values: Array, k: int) -> Array:
@@ -46,9 +46,9 @@ def kth_largest(values: Array, k: int) -> float:
     several times as fast as to partition all, and ties cost nothing.
     """
     n = len(values)
-    if n < 8 * SAMPLE:
+    if n < 8 * SAMPLE_VALUES:
         return float(np.partition(values, n - k)[n - k])
-    sample = np.sort(values[:: n // SAMPLE])
+    sample = np.sort(values[:: n // SAMPLE_VALUES])
     rank = k * len(sample) / n
     margin = 3.0 * math.sqrt(rank) + 1.0
     lower, upper = math.floor(rank - margin), math.ceil(rank + margin)
@@ -190,7 +190,7 @@ def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
 
 def _level_near(size: Array, k: float, active: Array) -> tuple[float, Array | None]:
     """Return the same as `_level` if nearly these magnitudes are above the level; nothing where that is not so."""
-    for _ in range(MOST_GUESSES):
+    for _ in range(LEVEL_GUESSES):
         if len(active) <= k:
             break
         level = _level_below(size[active], k)

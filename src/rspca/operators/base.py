@@ -11,9 +11,9 @@ import numpy as np
 from rspca.base.types import Array
 
 GRAM_COLUMNS_BYTES = 1 << 23
-"""Size of the columns, in float64, of which a Gram matrix is made piece by piece."""
+"""Bytes of a block of columns, in float64, from which a Gram matrix is computed block by block: benchmarks/speed.py."""
 BLOCK_BYTES = 1 << 23
-"""Size of the pieces that are copied when data must be converted."""
+"""Bytes of a block that is copied when data are converted; it stays in cache: benchmarks/speed.py."""
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -92,8 +92,8 @@ class OperatorMixin:
     own_threads: bool = False
     """Whether products run in threads of their own instead of those of BLAS."""
     first_block: int = 8
-    """Vectors that are multiplied together while nothing is known of X: where it is read once for all, they cost little
-    more than one."""
+    """Vectors that are multiplied at once while nothing is known of X; where one read serves all of them, they cost
+    little more than one: benchmarks/speed.py."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     gram_error: float = 0.0

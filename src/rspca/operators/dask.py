@@ -26,12 +26,13 @@ from rspca.operators.sparse import SparseOperator, each_entry_once
 from rspca.operators.streamed import BlockOperator
 
 BLOCKS_PER_THREAD = 2
-"""Blocks for each thread of a worker: enough for them to finish together, few enough for messages not to matter."""
-MOST_BLOCK = 1 << 28
-"""Largest block in bytes; a worker that is lost costs no more than to make its blocks again."""
-BROUGHT_HOME = 1 << 26
-"""Bytes up to which columns are fetched and worked on here: an iteration on them then needs no messages."""
+"""Blocks for each thread of a worker: enough to finish together, few enough for cheap messages: benchmarks/scale.py."""
+MAX_BLOCK_BYTES = 1 << 28
+"""Bytes of the largest block; it limits what is computed again if a worker is lost."""
+FETCHED_BYTES = 1 << 26
+"""Bytes up to which columns are fetched to this process, so that iterations on them need no messages."""
 CONNECT_SECONDS = 5
+"""Seconds to wait for a scheduler before an error."""
 
 
 class ClusterOperator(OperatorMixin):
@@ -191,14 +192,14 @@ class ClusterOperator(OperatorMixin):
 
     def restricted_bytes(self, k: int) -> int:
         """Memory that k columns take here; many stay with the workers."""
-        return min(super().restricted_bytes(k), BROUGHT_HOME)
+        return min(super().restricted_bytes(k), FETCHED_BYTES)
 
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of some columns: here if they are few, on the workers if not."""
         support = np.asarray(support, dtype=np.intp)
         share = self._share * len(support) / self.shape[1]
         in_order = bool(np.all(np.diff(support) > 0))
-        if not in_order or len(support) * self.shape[0] * self._dtype.itemsize <= BROUGHT_HOME:
+        if not in_order or len(support) * self.shape[0] * self._dtype.itemsize <= FETCHED_BYTES:
             return DenseOperator(np.ascontiguousarray(self.columns(support)), meter=self._meter, share=share)
         return self._fewer(support, "restrict", share)
 
@@ -390,7 +391,7 @@ def _address(client: Any) -> str:
 def _step(client: Any, length: int, nbytes: int) -> int:
     """Return how much of the longer axis a block has."""
     threads = sum(client.nthreads().values())
-    count = max(BLOCKS_PER_THREAD * threads, -(-int(nbytes) // MOST_BLOCK))
+    count = max(BLOCKS_PER_THREAD * threads, -(-int(nbytes) // MAX_BLOCK_BYTES))
     return max(1, -(-length // count))
 
 

@@ -10,21 +10,22 @@ from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
 from rspca.operators.rank_one import LowRank, as_columns, cancels, less_outer, subtract_outer
 
-MOST_CANCELED_GRAM = 1e-6
-"""Share of the trace of a Gram matrix that must be left for a search to use the difference."""
-ROUNDING_LEFT = 4.0
-"""Multiple of the rounding error of a deflated column up to which its length is nothing but rounding."""
-DOUBTFUL = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
-"""Share of a squared norm below which a difference to it may have lost all its digits."""
+GRAM_MIN_SHARE = 1e-6
+"""Arithmetic: share of the trace of a Gram matrix that deflation must leave for a search to use the difference."""
+ROUNDING_MULTIPLE = 4.0
+"""Arithmetic: multiple of the rounding error of a deflated column up to which its length is only rounding."""
+DOUBTFUL_SHARE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
+"""Arithmetic: share of a squared norm below which a difference to it may have lost all its digits."""
 
-AS_DENSE = OperatorMixin.first_block
-"""A first component leaves several directions of like variance, and all of them should be seen: of sparse data, too."""
+FIRST_BLOCK = OperatorMixin.first_block
+"""Vectors multiplied at once at first: after a first component several directions have similar variance, and all should
+be seen, also of sparse data."""
 
 
 class Deflated(Wrapper):
     """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
 
-    first_block = AS_DENSE
+    first_block = FIRST_BLOCK
 
     def __init__(
         self, inner: OperatorMixin, v: Array, scores: Array | None = None, direction_error: float = 0.0
@@ -70,7 +71,7 @@ class Deflated(Wrapper):
         along, before = along - 0.5 * float(self.v @ self._gram_v) * v, float(np.trace(gram))
         subtract_outer(gram, v, along)
         subtract_outer(gram, along, v)
-        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of (I - v v')A(I - v v')."""
@@ -112,7 +113,7 @@ class ScoreDeflated(Wrapper):
     One component takes A to A - Avv'A / v'Av = X'(I - uu')X, u the unit scores Xv / |Xv|.
     """
 
-    first_block = AS_DENSE
+    first_block = FIRST_BLOCK
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ class ScoreDeflated(Wrapper):
         gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
         before = float(np.trace(gram))
         subtract_outer(gram, loadings, loadings)
-        return gram if np.trace(gram) > MOST_CANCELED_GRAM * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""
@@ -238,9 +239,9 @@ def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
     """
     eps = float(np.finfo(op.dtype).eps)
     error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.reach())
-    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL[op.dtype] * terms, error)))
+    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
-        error[small] = (ROUNDING_LEFT * eps * op.reach()[small]) ** 2
+        error[small] = (ROUNDING_MULTIPLE * eps * op.reach()[small]) ** 2
     left[left <= error] = 0.0
     return left

@@ -14,24 +14,26 @@ from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
 from rspca.operators.in_memory import InMemory, float_type
 
-FEW_OF_ROWS, FEW_OF_COLUMNS = 0.05, 0.14
-"""Share of all columns up to which taking them is quicker than to multiply all, by the order in which X is stored: of
-rows every entry costs a line of cache, but the next vector uses nearly the same, and those are kept."""
-SOON_MULTIPLIED = 2**17
-"""Entries that are all multiplied, or copied, before a few columns are found among them: sketches have as many."""
-MOST_TAKEN_OVER = 0.1
-"""Share of all columns up to which what the last restriction has of the next is copied from there: both exist then, and
-more than these are as quickly read from X."""
-MOST_ROWS_SUMMED = 256
-"""Rows whose sum is taken in the precision of the data; sums of these sums are float64."""
-SINGLE_SAFE = (1e-30, 1e30)
-"""Sums of squares that single precision surely held."""
-WIDE_BYTES = 1 << 26
-"""Size of the blocks of single-precision data that are converted to float64: adding up their products takes little."""
+GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
+"""Shares of all columns up to which gathering them is faster than multiplying all, for X stored by rows and by columns:
+benchmarks/speed.py. By rows every entry costs a cache line, but the next vector uses nearly the same columns."""
+GATHER_MIN_ENTRIES = 2**17
+"""Entries of X up to which all are multiplied, or copied, without gathering columns; sketches are as small:
+benchmarks/speed.py."""
+REUSE_SHARE = 0.1
+"""Share of all columns up to which a restriction copies columns from the last one; both exist at once, and more columns
+are read from X as fast: benchmarks/speed.py."""
+SUMMED_ROWS = 256
+"""Rows that are summed in the precision of the data, before float64: 256 float32 numbers lose at most two digits."""
+FLOAT32_SAFE_SUMS = (1e-30, 1e30)
+"""Arithmetic: sums of squares that are far inside the range of float32."""
+FLOAT64_BLOCK_BYTES = 1 << 26
+"""Bytes of a block of float32 data that is converted to float64, so that adding block products takes little time."""
+SHIFTED_SHARE = 0.1
+"""Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
+benchmarks/centering.py."""
 MOMENTS_BYTES = 1 << 20
-"""Size of the blocks of rows, in float64, whose products are added up: they stay in the second-level cache."""
-FEW_SHIFTED = 0.1
-"""Share of the columns up to which shifted ones are multiplied apart, so that the others go to BLAS as they are."""
+"""Bytes of the blocks of rows, in float64, whose products are added up; they stay in cache: benchmarks/users.py."""
 
 
 @returned_by("restrict")
@@ -60,14 +62,14 @@ class DenseOperator(InMemory):
             if self._direct
             else BLOCK_BYTES
             if self._dtype == float_type(self.X.dtype)
-            else WIDE_BYTES
+            else FLOAT64_BLOCK_BYTES
         )
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
         """Blocks of so few rows that sums within them lose nothing in single precision, and, by rows, stay in cache."""
         cached = self.shape[0] if self.X.flags.f_contiguous else max(1, 2**20 // self.shape[1])
-        return list(chunks(self.shape[0], 1, min(MOST_ROWS_SUMMED, cached)))
+        return list(chunks(self.shape[0], 1, min(SUMMED_ROWS, cached)))
 
     def _rows(self, part: slice) -> Array:
         rows = np.ascontiguousarray(self.X[part], dtype=self._dtype)
@@ -75,7 +77,7 @@ class DenseOperator(InMemory):
 
     def shifted(self, shift: Array) -> OperatorMixin:
         """X - 1 shift': a few columns apart from the others, or all of them block of rows by block of rows."""
-        if np.count_nonzero(shift) <= FEW_SHIFTED * self.shape[1]:
+        if np.count_nonzero(shift) <= SHIFTED_SHARE * self.shape[1]:
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
         return DenseOperator(
@@ -147,10 +149,10 @@ class DenseOperator(InMemory):
 
     def _few_nonzeros(self, V: Array) -> Array | None:
         """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
-        if V.ndim > 1 or self.X.size <= SOON_MULTIPLIED or not self._direct:
+        if V.ndim > 1 or self.X.size <= GATHER_MIN_ENTRIES or not self._direct:
             return None
-        places = nonzeros(V)
-        return places if len(places) <= self.shape[1] * (FEW_OF_ROWS if self._fused else FEW_OF_COLUMNS) else None
+        places, share = nonzeros(V), GATHER_ROWS_SHARE if self._fused else GATHER_COLUMNS_SHARE
+        return places if len(places) <= self.shape[1] * share else None
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
@@ -175,7 +177,7 @@ class DenseOperator(InMemory):
         self._meter.add(self._share)
         m, n = self.shape
         parts = list(chunks(m, n * 8, MOMENTS_BYTES))
-        shift = near_means(np.asarray(self._rows(slice(0, MOST_ROWS_SUMMED)), dtype=np.float64))
+        shift = near_means(np.asarray(self._rows(slice(0, SUMMED_ROWS)), dtype=np.float64))
         sums, gram = np.zeros(n), np.zeros((n, n))
         with np.errstate(over="ignore", invalid="ignore"):
             for part in parts:
@@ -207,7 +209,7 @@ class DenseOperator(InMemory):
     def _taken_over(self, support: Array) -> Array | None:
         """X[:, support], most of it from the last restriction, if that has most of it."""
         last = self._restriction
-        if last is None or self.X.size <= SOON_MULTIPLIED or not 0 < len(last[0]) <= MOST_TAKEN_OVER * self.shape[1]:
+        if last is None or self.X.size <= GATHER_MIN_ENTRIES or not 0 < len(last[0]) <= REUSE_SHARE * self.shape[1]:
             return None
         known, columns = last[0], cast(DenseOperator, last[1]).X
         places = np.minimum(np.searchsorted(known, support), len(known) - 1)
@@ -254,7 +256,7 @@ class DenseOperator(InMemory):
                 sums += np.ones(len(block), dtype=self._dtype) @ block
                 squares += np.einsum("ij,ij->j", block, block)
         if self._dtype == np.float32:
-            left = np.flatnonzero(~((squares > SINGLE_SAFE[0]) & (squares < SINGLE_SAFE[1])))
+            left = np.flatnonzero(~((squares > FLOAT32_SAFE_SUMS[0]) & (squares < FLOAT32_SAFE_SUMS[1])))
             sums[left], squares[left] = self._sums_in_double_precision(left, shift)
         return sums, squares
 

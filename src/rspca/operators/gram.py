@@ -13,12 +13,12 @@ from rspca.base.types import Array
 from rspca.operators.base import Meter, OperatorMixin
 from rspca.operators.dense import DenseOperator
 
-ROUNDING = 1e-8
-"""Eigenvalues above -ROUNDING * max|eigenvalue| are taken as zeros written with rounding errors."""
+NEGATIVE_TOL = 1e-8
+"""Relative size of negative eigenvalues that count as rounding, as in matrices printed with eight digits."""
 
 
-COPIES = 5
-"""Matrices of the size of A that exist at the same time while its square root is taken."""
+SQUARE_ROOT_COPIES = 5
+"""Matrices of the size of A that exist at once while its square root is computed: counted."""
 
 
 class GramOperator(OperatorMixin):
@@ -43,7 +43,7 @@ class GramOperator(OperatorMixin):
         A = _checked(A)
         values, vectors = scipy.linalg.eigh(A)
         worst = float(values[0])
-        if worst < -ROUNDING * float(np.abs(values).max()):
+        if worst < -NEGATIVE_TOL * float(np.abs(values).max()):
             raise ValueError(
                 f"A is not positive semidefinite: its smallest eigenvalue is {worst:.3g}. "
                 "Give a covariance or correlation matrix, or clip its eigenvalues first."
@@ -140,7 +140,7 @@ def _checked(A: Any) -> Array:
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(f"A has shape {A.shape}; a Gram matrix must be square, (n, n), with n >= 1.")
     check_room(
-        COPIES * 8 * A.size, f"the square root of a {len(A)} x {len(A)} matrix",
+        SQUARE_ROOT_COPIES * 8 * A.size, f"the square root of a {len(A)} x {len(A)} matrix",
         "Give the data themselves instead: they are never made into a square matrix.",
     )  # fmt: skip
     A = A.astype(np.float64)
@@ -150,6 +150,6 @@ def _checked(A: Any) -> Array:
             "drop such columns or set these entries to 0."
         )
     asymmetry = float(np.abs(A - A.T).max())
-    if asymmetry > ROUNDING * max(float(np.abs(A).max()), np.finfo(float).tiny):
+    if asymmetry > NEGATIVE_TOL * max(float(np.abs(A).max()), np.finfo(float).tiny):
         raise ValueError(f"A is not symmetric: max|A - A'| = {asymmetry:.3g}. Give (A + A') / 2 if that is meant.")
     return (A + A.T) / 2.0

@@ -10,8 +10,7 @@ from rspca.base.types import Array
 from rspca.operators.base import Meter, OperatorMixin
 
 CACHE_BYTES = 1 << 24
-"""Size of the pieces that are read twice while they are in the last-level cache: large enough that the work between
-two BLAS calls does not show."""
+"""Bytes of a block that is read twice while it is in the last-level cache: benchmarks/speed.py."""
 
 
 def float_type(stored: np.dtype[Any]) -> np.dtype[Any]:

@@ -30,17 +30,17 @@ except ImportError as error:  # pragma: no cover - the development environment h
 
 
 SINGLE_BYTES = 4096
-"""Bytes of a row, four people each, that are summed in the type of the vector before they join a float64 sum."""
+"""Bytes of a row, four people each, that are summed in the type of the vector before float64: benchmarks/scale.py."""
 SINGLE_ROWS = 256
-"""Rows whose weighted sum is taken in that type before it joins a float64 sum."""
-TILE = 2048
-"""Bytes of a row that are added up at a time: their sums stay in the first-level cache."""
-MOST_BLOCKS = 64
-"""Blocks that a product is cut into, whatever the number of threads."""
-SERIAL = 1 << 19
-"""Genotypes times columns up to which a product is not worth a second thread."""
+"""Rows whose weighted sum is taken in that type before float64: benchmarks/scale.py."""
+TILE_BYTES = 2048
+"""Bytes of a row that are added up at a time; their sums stay in the first-level cache: benchmarks/scale.py."""
+MAX_BLOCKS = 64
+"""Blocks of a product, whatever the number of threads, so that results do not depend on it: benchmarks/scale.py."""
+SERIAL_PRODUCTS = 1 << 19
+"""Genotypes times columns up to which one thread is faster than several: benchmarks/scale.py."""
 PARTIAL_BYTES = 1 << 25
-"""Memory for the partial sums of X V."""
+"""Bytes of the partial sums of X V, at most: limit of memory."""
 
 _HIGH, _LOW, _THREE = np.uint32(0xAA), np.uint32(0x55), np.uint32(3)
 _1, _2, _4, _6 = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(6)
@@ -184,11 +184,11 @@ def add_rows(
 ) -> None:
     """out[c] += sum over first <= j < last of weights[j, c] * x[rows[j]], in planes."""
     width = packed.shape[1]
-    tile = np.empty((4, TILE), dtype=weights.dtype)
+    tile = np.empty((4, TILE_BYTES), dtype=weights.dtype)
     for c in range(weights.shape[1]):
         for block in range(first, last, SINGLE_ROWS):
-            for start in range(0, width, TILE):
-                stop = min(start + TILE, width)
+            for start in range(0, width, TILE_BYTES):
+                stop = min(start + TILE_BYTES, width)
                 t0, t1 = tile[0, : stop - start], tile[1, : stop - start]
                 t2, t3 = tile[2, : stop - start], tile[3, : stop - start]
                 tile[:] = 0
@@ -336,9 +336,9 @@ def in_blocks(task: Callable[[int], None], count: int) -> None:
 
 def block_rows(n: int, width: int, columns: int = 1, partial_bytes: int = 0) -> int:
     """Return how many rows a block has: the same for any number of threads."""
-    if 4 * n * width * columns <= SERIAL:
+    if 4 * n * width * columns <= SERIAL_PRODUCTS:
         return max(1, n)
-    most = min(MOST_BLOCKS, max(4, PARTIAL_BYTES // partial_bytes)) if partial_bytes else MOST_BLOCKS
+    most = min(MAX_BLOCKS, max(4, PARTIAL_BYTES // partial_bytes)) if partial_bytes else MAX_BLOCKS
     return max(16, -(-n // most))
 
 

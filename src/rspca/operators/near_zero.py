@@ -10,12 +10,12 @@ from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
 
 FAR_FROM_ZERO = {np.dtype(np.float32): 1e4, np.dtype(np.float64): 1e6}
-"""How much larger a sum of squares may be than that about the mean before the column is shifted: products then lose two
-digits of seven, or three of sixteen."""
+"""Arithmetic: ratio of a sum of squares to that about the mean above which the column is shifted: products would lose
+two digits of seven, or three of sixteen."""
 DOUBTFUL_BYTES = 1 << 26
-"""Memory up to which columns that may be far from zero are copied to look at them; otherwise all of X is read."""
+"""Bytes up to which columns that may be far from zero are copied and examined; otherwise all of X is read."""
 MEAN_CORRECTIONS = 4
-"""Times that a mean is corrected by the mean of what it leaves; two are enough but for sums that lost all digits."""
+"""Corrections of a mean by the mean of the residuals; two suffice unless the first sum lost all digits."""
 
 
 class NearZero(NamedTuple):

@@ -7,9 +7,9 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper, chunks
 
-MOST_CANCELED = 1e3
-"""How much larger the terms of X X' may be than X X' itself: beyond it means and deflations are taken off the columns
-before these are multiplied."""
+GRAM_CANCELLATION_MAX = 1e3
+"""Arithmetic: ratio of the terms of XX' to XX' itself. Above it three digits would be lost, so means and deflations
+are subtracted from the columns before these are multiplied."""
 
 
 class LowRank(Wrapper):
@@ -73,7 +73,7 @@ def cancels(op: Wrapper, weights: Array | None) -> bool:
     """Return whether X W X' is so much smaller than the terms it is the difference of that digits would be lost."""
     terms = op.reach() ** 2
     each = np.ones(len(terms)) if weights is None else weights
-    return float(each @ terms) > MOST_CANCELED * float(each @ op.sq_norms)
+    return float(each @ terms) > GRAM_CANCELLATION_MAX * float(each @ op.sq_norms)
 
 
 def subtract_outer(product: Array, a: Array, b: Array) -> None:

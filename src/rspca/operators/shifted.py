@@ -11,7 +11,7 @@ from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper, chunks, returned_by
 
 CACHED_BYTES = 1 << 26
-"""Memory up to which the shifted columns are kept; more of them are read again for each product."""
+"""Bytes of shifted columns that are stored; larger ones are read again for each product: benchmarks/centering.py."""
 
 
 @returned_by("shifted")

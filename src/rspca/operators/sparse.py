@@ -15,7 +15,7 @@ from rspca.operators.base import BLOCK_BYTES, Meter, chunks
 from rspca.operators.in_memory import InMemory
 
 SPARSE_PRODUCT_SHARE = 0.01
-"""Products of stored entries, as a share of those of a dense product, up to which the sparse product is quicker."""
+"""Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
 
 
 def each_entry_once(X: Any) -> Any:

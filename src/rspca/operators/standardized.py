@@ -9,8 +9,9 @@ from rspca.operators.base import OperatorMixin, Wrapper
 from rspca.operators.near_zero import near_zero
 from rspca.operators.rank_one import LowRank, cancels, less_outer
 
-DIGITS_LOST = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
-"""How much larger a sum of squares may be than the variance that is taken from it by subtraction."""
+CANCELLATION_MAX = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
+"""Arithmetic: ratio of a sum of squares to a variance obtained from it by subtraction: two digits of seven are lost
+in float32, four of sixteen in float64."""
 
 
 class Centered(Wrapper):
@@ -120,7 +121,7 @@ class Centered(Wrapper):
         raw = self.inner.column_sq_norms()
         with np.errstate(over="ignore", invalid="ignore"):
             norms = raw - m * self.inner_mean**2
-            doubtful = np.flatnonzero(~(raw <= DIGITS_LOST[self.dtype] * norms) & ~self.constant)
+            doubtful = np.flatnonzero(~(raw <= CANCELLATION_MAX[self.dtype] * norms) & ~self.constant)
         if len(doubtful) > n // 10:
             return self.inner.column_sq_norms(self.inner_mean)
         if len(doubtful):
@@ -302,8 +303,8 @@ def _relative_errors(about_mean: Centered, scale: bool | str) -> Array:
     """Return bounds on the relative errors of weights in float64; zero for single precision, which proves nothing.
 
     A sum of m squares is off by at most (m + 64) eps times the squares that entered it: those of the columns before
-    their mean was taken off, as far as DIGITS_LOST allows. For "patterson" the mean p2 = 2p is off by a like share, and
-    p2 (1 - p2 / 2) by that over 1 - p2 / 2 at most; a square root halves relative errors.
+    their mean was subtracted, as far as CANCELLATION_MAX allows. For "patterson" the mean p2 = 2p has a similar
+    relative error, and p2 (1 - p2 / 2) at most that over 1 - p2 / 2; a square root halves relative errors.
     """
     m, n = about_mean.shape
     if about_mean.dtype != np.float64:
@@ -314,7 +315,7 @@ def _relative_errors(about_mean: Centered, scale: bool | str) -> Array:
             lost = 1.0 / np.abs(1.0 - about_mean.mean / 2.0)
         return np.where(np.isfinite(lost), (m + 64) * eps * (1.0 + lost), 0.0)
     norms = about_mean.sq_norms
-    before = np.minimum(about_mean.reach() ** 2, DIGITS_LOST[about_mean.dtype] * norms)
+    before = np.minimum(about_mean.reach() ** 2, CANCELLATION_MAX[about_mean.dtype] * norms)
     return (m + 64) * eps * np.divide(before, norms, out=np.ones(n), where=norms > 0.0)
 
 

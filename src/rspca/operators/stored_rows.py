@@ -10,9 +10,9 @@ import scipy.sparse
 from rspca.base.types import Array
 
 INDICES_AT_ONCE = 1 << 22
-"""Column indices that are checked at once before a sparse matrix on disk is used."""
-ROWS_TOGETHER = 256
-"""Rows over which the size of sparse rows is averaged; the largest average counts."""
+"""Column indices of a sparse matrix on disk that are checked at a time, 32 MB: limit of memory."""
+AVERAGED_ROWS = 256
+"""Rows over which the size of sparse rows is averaged; the largest average counts, so blocks fit into memory."""
 
 
 class SomeColumns:
@@ -52,8 +52,8 @@ class StoredRows:
             part = indices[start : start + INDICES_AT_ONCE]
             if part.min() < 0 or part.max() >= n:
                 raise ValueError(f"a column index is not below {n}")
-        starts = np.arange(0, self.shape[0], ROWS_TOGETHER)
-        most = np.add.reduceat(entries, starts).max(initial=1) / min(ROWS_TOGETHER, max(1, self.shape[0]))
+        starts = np.arange(0, self.shape[0], AVERAGED_ROWS)
+        most = np.add.reduceat(entries, starts).max(initial=1) / min(AVERAGED_ROWS, max(1, self.shape[0]))
         self.row_bytes = int(np.ceil(most)) * (_entry_bytes(self.dtype) + np.dtype(indices.dtype).itemsize) + 8
 
     def __getitem__(self, part: slice) -> Any:

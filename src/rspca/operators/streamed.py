@@ -25,13 +25,13 @@ from rspca.operators.sparse import each_entry_once
 from rspca.operators.stored_rows import StoredRows, row_bytes_of
 
 DEFAULT_MEMORY = 1 << 30
-"""Memory for the blocks in flight, where the user names no limit."""
+"""Bytes of all blocks in flight, if the user names no limit: benchmarks/scale.py."""
 BLOCKS_IN_MEMORY = 6
-"""A block as it is read, the next one, the same as floats, and what products make of them."""
-MOST_BLOCK = 1 << 24
-"""Largest block: the two products of a fused pass find it in the last-level cache."""
-LARGE_SHARE = 0.5
-"""Share of the machine's memory beyond which a mapped file is streamed instead of left to the system's cache."""
+"""Blocks that exist at once: as read, the next one, as floats, and products of them. Counted."""
+MAX_BLOCK_BYTES = 1 << 24
+"""Bytes of the largest block: both products of a fused pass find it in the last-level cache: benchmarks/scale.py."""
+STREAMED_SHARE = 0.5
+"""Share of the machine's memory above which a mapped file is streamed; the system's cache would not hold it."""
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -87,7 +87,7 @@ class BlockOperator(OperatorMixin):
         return self._meter
 
     def _slices(self) -> list[slice]:
-        budget = min(self.max_memory // BLOCKS_IN_MEMORY, MOST_BLOCK)
+        budget = min(self.max_memory // BLOCKS_IN_MEMORY, MAX_BLOCK_BYTES)
         return list(chunks(self.shape[0], self._bytes_each, budget))
 
     def _stream(self) -> Iterator[tuple[slice, Any]]:
@@ -256,7 +256,7 @@ def is_sliced(X: Any) -> bool:
 
 def is_large_file(X: Any) -> bool:
     """Tell whether X is a mapped file so large that the system's cache would not hold it."""
-    return isinstance(X, np.memmap) and X.nbytes > LARGE_SHARE * _machine_memory()
+    return isinstance(X, np.memmap) and X.nbytes > STREAMED_SHARE * _machine_memory()
 
 
 def _machine_memory() -> int:

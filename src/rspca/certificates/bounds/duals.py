@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.certificates import precision
+from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.gram import EPS, largest_eigenvalue
 from rspca.certificates.bounds.spectra import largest_below
 from rspca.operators.base import OperatorMixin
-
-DENSE = 1200
-"""Size up to which an eigenvalue is computed, beyond which it is bounded by a Cholesky factorization."""
-
-MOST_STRETCHED = 1.001
-"""Factor of a term up to which it is raised to cover rounding."""
 
 
 def variance_dual(op: OperatorMixin, k: int, rho: float) -> float:
@@ -76,7 +70,7 @@ def stretched(
         off += 16.0 * EPS * (beta**2 * (inner**2 + lengths + rho) + terms[1] + np.abs(terms[2]))
         stretch = rho * (lengths - rho) / (sum(terms) - off)
     longer = lengths > rho
-    safe = longer & (stretch > 0.0) & (stretch < MOST_STRETCHED)
+    safe = longer & (stretch > 0.0) & (stretch < budgets.MAX_STRETCH)
     alpha[safe], beta[safe] = (values[safe] * np.sqrt(np.maximum(stretch[safe], 1.0)) for values in (alpha, beta))
     alpha[longer & ~safe], beta[longer & ~safe] = np.sqrt(1.0 - rho / lengths[longer & ~safe]), 0.0
     return alpha, beta
@@ -93,4 +87,4 @@ def separating_penalties(squares: Array, support: Array, count: int) -> Array:
 
 
 def _largest(M: Array) -> float:
-    return largest_eigenvalue(M) if len(M) <= DENSE else largest_below((M + M.T) / 2.0)
+    return largest_eigenvalue(M) if len(M) <= budgets.EIGENVALUE_SIDE else largest_below((M + M.T) / 2.0)

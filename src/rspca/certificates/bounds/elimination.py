@@ -8,12 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.certificates import precision
+from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.gram import frobenius, top_sum
 from rspca.operators.base import OperatorMixin, chunks
-
-ROWS_BYTES = 1 << 26
-"""Size of the pieces of the Gram matrix that exist at a time."""
 
 
 def by_variance(diagonal: Array, lower: float, upper_before: float) -> Array:
@@ -72,7 +69,7 @@ def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool])
 def _rows(op: OperatorMixin) -> Iterator[tuple[slice, Array]]:
     """Yield the Gram matrix a block of rows at a time, its diagonal set to zero."""
     n = op.shape[1]
-    for part in chunks(n, n * 8, ROWS_BYTES):
+    for part in chunks(n, n * 8, budgets.ROWS_BYTES):
         rows = op.gram_rows(np.arange(part.start, part.stop))
         rows[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = 0.0
         yield part, rows

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 
-SHIFTS = 24
-"""Values of the shift at which the Frobenius bound is evaluated."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -73,9 +72,8 @@ def frobenius(diagonal: Array, row_energy: Array, k: int) -> float:
     at least (l_1 - d)^2 (1 + 1/(k-1)): l_1 <= d + sqrt((k-1)/k T_k(r)).
     """
     largest = float(diagonal.max())
-    bounds = [
-        c + float(np.sqrt(top_sum((diagonal - c) ** 2 + row_energy, k))) for c in np.linspace(0.0, largest, SHIFTS)
-    ]
+    shifts = np.linspace(0.0, largest, budgets.FROBENIUS_SHIFTS)
+    bounds = [c + float(np.sqrt(top_sum((diagonal - c) ** 2 + row_energy, k))) for c in shifts]
     return min(*bounds, largest + float(np.sqrt((k - 1) / k * top_sum(row_energy, k))))
 
 
@@ -129,12 +127,10 @@ def soft_threshold(A: Array, k: int, level: float) -> float:
     return spectral_fill(spectrum(S), k) + remainder(A - S, k)
 
 
-def best_soft_threshold(
-    A: Array, k: int, steps: int = 12, out_of_time: Callable[[], bool] = lambda: False
-) -> tuple[float, float]:
+def best_soft_threshold(A: Array, k: int, out_of_time: Callable[[], bool] = lambda: False) -> tuple[float, float]:
     """Return the least bound over the level, by a coarse grid and golden sections, and the level."""
     top = float(np.abs(A - np.diag(np.diagonal(A))).max(initial=0.0))
-    grid = top * np.linspace(0.0, 1.0, 8) ** 2
+    grid = top * np.linspace(0.0, 1.0, budgets.THRESHOLD_GRID) ** 2
     tried: dict[float, float] = {}
 
     def at(level: float) -> float:
@@ -150,7 +146,7 @@ def best_soft_threshold(
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     left, right = high - golden * (high - low), low + golden * (high - low)
     f_left, f_right = at(left), at(right)
-    for _ in range(steps):
+    for _ in range(budgets.THRESHOLD_STEPS):
         if f_left <= f_right:
             high, right, f_right = right, left, f_left
             left = high - golden * (high - low)

@@ -10,11 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, Spectrum, frobenius, row_energies, top_sum, trace
 from rspca.linalg.vectors import top_k
-
-NARROW = 1e-7
-"""Least eigenvalue of the products of corners at which a cone is still bounded by them; narrower ones are rounding."""
 
 
 class Cones(NamedTuple):
@@ -59,7 +57,7 @@ def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], 
     for t in (0.0, 0.5):
         G = V * np.sqrt(np.maximum(pairs.values[:rank] - t * following, 0.0))
         slack = t * following + (1.0 - t) * outside
-        found.append(slack + best_of_cones(G, k, slack=slack, tol=1e-4, out_of_time=out_of_time).upper)
+        found.append(slack + best_of_cones(G, k, slack=slack, tol=budgets.RANK_TOL, out_of_time=out_of_time).upper)
     return min(found)
 
 
@@ -89,7 +87,7 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         The products are M + E, |E| <= 8 d^2 eps with what the decomposition adds, so M^{-1} <= (M + E - |E| I)^{-1}.
         """
         values, vectors = np.linalg.eigh(corners @ corners.T)
-        if values[0] < NARROW:
+        if values[0] < budgets.CONE_MIN_EIGENVALUE:
             return parent
         return min(parent, (1.0 + 1e-9) * float(np.sum((heights @ vectors) ** 2 / (values - 8.0 * d * d * EPS))))
 
@@ -104,7 +102,7 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
             break
         products = heap[0][2] @ heap[0][2].T
         np.fill_diagonal(products, 1.0)
-        if products.min() > 1.0 - NARROW:
+        if products.min() > 1.0 - budgets.CONE_MIN_EIGENVALUE:
             break
         parent, _, corners, heights = heapq.heappop(heap)
         i, j = np.unravel_index(int(np.argmin(products)), products.shape)

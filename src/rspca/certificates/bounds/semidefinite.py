@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.certificates import budgets
 from rspca.linalg.vectors import l1_projection
-
-CHECKED_EVERY = 10
-"""Steps between two evaluations of the bound, which costs as much as a step."""
 
 
 class Semidefinite(NamedTuple):
@@ -44,7 +42,7 @@ def semidefinite(
         multiplier = multiplier + X - copy
         apart, moved = float(np.linalg.norm(X - copy)), float(np.linalg.norm(copy - before))
         last = iteration == max_iter or out_of_time()
-        if iteration % CHECKED_EVERY == 0 or last:
+        if iteration % budgets.SEMIDEFINITE_CHECK_STEPS == 0 or last:
             U = weight * (multiplier + multiplier.T) / 2.0
             bound = float(np.linalg.eigvalsh(A - U)[-1]) + k * float(np.abs(U).max())
             if bound < upper:

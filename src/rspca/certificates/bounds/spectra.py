@@ -7,16 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.certificates import precision
+from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.gram import EPS, Spectrum
 from rspca.linalg.eigen import leading_pairs
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
-
-MOST_SAMPLES = 6000
-"""The smaller side of X up to which its square Gram matrix is made: 290 MB."""
-NULL = 1e-9
-"""Share of the largest eigenvalue below which a vector is not one of the leading ones, but part of the rest."""
 
 
 class Proven(NamedTuple):
@@ -41,11 +36,13 @@ def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> Proven:
     x'Ax <= a'La + 2 |E| |a| |w| + rest |w|^2. The margin covers E, and V being orthonormal only up to rounding.
     """
     count = max(1, min(count, len(gram) - 1))
-    U = leading_pairs(DenseOperator(gram), count, tol=1e-13).vectors  # of K'K: the same vectors
+    U = leading_pairs(DenseOperator(gram), count, tol=budgets.SPECTRUM_TOL).vectors  # of K'K: the same vectors
     U = np.linalg.qr(U)[0]
     images = gram @ U
     values = np.einsum("ij,ij->j", U, images)
-    count = max(1, int(np.count_nonzero(values > NULL * values[0])))  # U is in order; V of the others would be noise
+    count = max(
+        1, int(np.count_nonzero(values > budgets.SPECTRUM_MIN_VALUE * values[0]))
+    )  # U is in order; V of the others would be noise
     U, images, values = U[:, :count], images[:, :count], values[:count]
     error = float(np.linalg.norm(images - U * values))
     inner = U.T @ images
@@ -71,7 +68,7 @@ def largest_below(M: Array) -> float:
     """
     n = len(M)
     start = power_value(M)
-    for factor in (1e-3, 1e-2, 0.05, 0.2, 1.0, 4.0):
+    for factor in budgets.CHOLESKY_FACTORS:
         t = start * (1.0 + factor) + 1e-300
         if has_cholesky(t, M):
             return t + 2.0 * (n + 2) * EPS * (n * t)
@@ -91,5 +88,5 @@ def has_cholesky(t: float, M: Array) -> bool:
 
 def power_value(M: Array) -> float:
     """Return a lower estimate of l_1(M), a start for `largest_below`: it is never a bound."""
-    pairs = leading_pairs(DenseOperator((M + M.T) / 2.0), 1, tol=1e-6)
+    pairs = leading_pairs(DenseOperator((M + M.T) / 2.0), 1, tol=budgets.CHOLESKY_START_TOL)
     return float(np.sqrt(pairs.values[0]))

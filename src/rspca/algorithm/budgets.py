@@ -1,0 +1,230 @@
+"""Every tolerance, budget and tuned number of the algorithm: its unit, and why it has this value.
+
+`benchmarks/budgets.py` runs the algorithm with each number as it is, halved and doubled, and writes variance, time and
+passes to `benchmarks/results/budgets.csv`. Modules read `budgets.NAME` when they run, so that it can replace them.
+"Arithmetic" marks numbers that follow from the precision of floats or from a formula; these are not tuned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# --- defaults of the options ------------------------------------------------------------------------------------------
+
+DRAWS = 16
+"""Draws of stage 2. Polishing takes the most promising ones only, so more change little: benchmarks/budgets.py."""
+MAX_ITER = 1000
+"""Steps of stage 1. A limit that no data set reaches at the default tolerance: benchmarks/budgets.py."""
+TOL = 1e-7
+"""Relative gain of variance at which iterations stop; refits make up for what is left: benchmarks/budgets.py."""
+PROJECTED_TOL = 1e-10
+"""Relative change at which solver="projected" stops; the paper's table needs it: experiments/table1.py; not tuned."""
+
+# --- the sketch, and stage 1 on it ------------------------------------------------------------------------------------
+
+SKETCH_MIN_ENTRIES = 10**6
+"""Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
+SKETCH_ROWS = 40
+"""Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_COLUMN_STEP = 32
+"""Columns of X for each column from which the first rows are computed: benchmarks/budgets.py."""
+SKETCH_MIN_COLUMNS = 512
+"""Columns from which the first rows are computed, at least: benchmarks/budgets.py."""
+SKETCH_POWER_STEPS = 2
+"""Block power steps on these columns: benchmarks/budgets.py."""
+SKETCH_START_NOISE = 0.5
+"""Standard deviation, relative to each entry, of the noise in the first vector: benchmarks/budgets.py."""
+SKETCH_RESIDUAL = 0.05
+"""Relative residual at which the leading direction of the sketch is one of X: benchmarks/budgets.py."""
+SKETCH_CLOSE_VARIANCE = 0.7
+"""Share of the largest variance from which a direction is a start of its own: benchmarks/budgets.py."""
+SKETCH_MAX_DIRECTIONS = 6
+"""Directions that are starts, at most: benchmarks/budgets.py."""
+SKETCH_STEPS = 12
+"""Steps on the sketch between two products with X: benchmarks/budgets.py."""
+SKETCH_STEP_TOL = 0.1
+"""Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
+SKETCH_FIRST_TOL = 1e-5
+"""Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL = 100.0
+"""Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
+SKETCH_FEATURES_PER_K = 2
+"""Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
+SKETCH_SPARE_FEATURES = 3
+"""Non-zeros of a step for each spare feature: 3 means a third more than are used: benchmarks/budgets.py."""
+SKETCH_MAX_SHARE = 0.8
+"""Share of the features above which a step on the sketch takes all of them: benchmarks/budgets.py."""
+LEADING_TOL = 1e-4
+"""Residual of the leading eigenvector, relative to its eigenvalue; it is only a start: benchmarks/budgets.py."""
+EXTRAPOLATION_MAX = 4.0
+"""Length of the largest extrapolation of stage 1, in units of the last step: benchmarks/budgets.py."""
+EXTRAPOLATION_SHARE = 0.5
+"""Share of the step that would end a geometric sequence of gains: benchmarks/budgets.py."""
+EXTRAPOLATION_MIN_RATE = 1e-3
+"""Arithmetic: least 1 - rate in the denominator of that step, far above rounding; EXTRAPOLATION_MAX applies first."""
+L1_ROUNDING = 1e-9
+"""Arithmetic: relative rounding up to which an l1 norm counts as within sqrt(k)."""
+
+# --- stage 2: rounding ------------------------------------------------------------------------------------------------
+
+EMPTY_DRAWS_MAX = 1000
+"""Empty Bernoulli draws in a row before an error; at s >= 1 less than 0.37 of all draws are empty: not tuned."""
+POLISHED_DRAWS = 2
+"""Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
+SEVERAL_STARTS_SHARE = 0.1
+"""Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
+
+# --- polishing --------------------------------------------------------------------------------------------------------
+
+POLISH_ROUNDS = 30
+"""Products with X that confirm polishing on a sketch, at most: benchmarks/budgets.py."""
+POLISH_TOL = 0.01
+"""Multiple of the tolerance: polishing stops when a product with X gains less: benchmarks/budgets.py."""
+POLISH_FEATURES_PER_K = 2
+"""Features of the sketch on which candidates are polished, as a multiple of k: benchmarks/budgets.py."""
+POLISH_FINALISTS = 10
+"""Candidates that climb separately; more of them are reduced by joint power steps: benchmarks/budgets.py."""
+POLISH_POWER_STEPS = 30
+"""Joint truncated power steps of all candidates, at most: benchmarks/budgets.py."""
+FIRST_CLIMB_STEPS = 6
+"""Steps that each candidate climbs before only the best continues: benchmarks/budgets.py."""
+CLIMB_STEPS = 100
+"""Steps of a climb, at most; supports repeat long before: benchmarks/budgets.py."""
+CLIMB_REFIT_TOL = 1e-3
+"""Residual, relative to the eigenvalue, of refits during a climb: benchmarks/budgets.py."""
+EXCHANGE_REFIT_TOL = 1e-4
+"""The same between exchanges of several features, whose gains are compared to second order: benchmarks/budgets.py."""
+SWAP_REFIT_TOL = 1e-7
+"""The same after single swaps: benchmarks/budgets.py."""
+START_ENTRIES = 2 * 10**7
+"""Entries read in a step from all coordinate starts: n max(m, k) for each start: benchmarks/budgets.py."""
+EXCHANGE_ROUNDS = 4
+"""Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
+EXCHANGE_MIN_GAIN = 1e-5
+"""Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
+SWAP_STARTS = 3
+"""Ends of polishing from which single swaps are tried: benchmarks/budgets.py."""
+SWAP_STARTS_MAX_K = 50
+"""k up to which swaps start from several ends, and not only from the best: benchmarks/budgets.py."""
+SWAP_MAX_PAIRS = 5 * 10**6 // 4
+"""Pairs (feature out, feature in) up to which all single swaps are examined: benchmarks/budgets.py."""
+SWAP_MAX_ENTRIES = 4 * 10**6
+"""Entries of the k rows of X'X that swaps need, at most; it matters for k close to n: benchmarks/budgets.py."""
+SWAPS_MAX = 500
+"""Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
+SWAP_MIN_GAIN = 1e-10
+"""Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
+SWAP_TRIES = 8
+"""Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
+SWAP_TRIES_LARGE_K = 2
+"""The same for k > SWAP_TRIES_MAX_K, where each takes a large eigenvalue problem: benchmarks/budgets.py."""
+SWAP_TRIES_MAX_K = 100
+"""k up to which SWAP_TRIES applies: benchmarks/budgets.py."""
+
+# --- the search in a Gram matrix --------------------------------------------------------------------------------------
+
+GROWTH_STARTS = 256
+"""Features from which supports grow; 128 sufficed on 26 chromosomes of HapMap 3 and HGDP: benchmarks/budgets.py."""
+GROWTH_BEAM = 64
+"""Growing supports that continue, at least; 2 GROWTH_STARTS / size if that is more: benchmarks/budgets.py."""
+GROWTH_SAME_REGION = 0.5
+"""Correlation above which only one of two features is a start at first: benchmarks/budgets.py."""
+GROWTH_REFIT_RATIO = 1.35
+"""Ratio of the sizes at which growing supports are refitted: benchmarks/budgets.py."""
+GROWTH_MIN_DENOMINATOR = 0.5
+"""Share of the variance l: least l - a_jj in the predicted gain of feature j: benchmarks/budgets.py."""
+SEARCH_DIRECTIONS = 8
+"""Leading eigenvectors whose combinations are starts: benchmarks/budgets.py."""
+SEARCH_COMBINATIONS = 64
+"""Random combinations of these eigenvectors that are starts: benchmarks/budgets.py."""
+SEARCH_SUBSPACE_STEPS = 3
+"""Block power steps that compute these eigenvectors; they are only starts: benchmarks/budgets.py."""
+SEARCH_POWER_STEPS = 10
+"""Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
+SEARCH_REFIT_STEPS = 6
+"""Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
+SEARCH_FINALISTS = 6
+"""Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
+SEARCH_SEED = 64
+"""Seed of the random combinations, so that the search is a function of the data: not tuned."""
+SEARCH_BLOCK_ENTRIES = 2**18
+"""Entries of A that are squared at a time, 2 MB, so that they stay in cache: benchmarks/budgets.py."""
+SEARCH_SAFE_VARIANCES = (1e-60, 1e60)
+"""Arithmetic: variances whose fourth powers are far inside float range; others are divided by a power of two."""
+
+# --- the pool of features that is searched ----------------------------------------------------------------------------
+
+POOL_MAX_K = 64
+"""k up to which a pool is searched; its cost grows with k, its gain falls: benchmarks/budgets.py."""
+POOL_COMPLETE_FEATURES = 5500
+"""Features up to which all are in the pool, 240 MB as a Gram matrix. With 2048, 5 of 72 cases (18 chromosomes of HGDP
+Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py."""
+POOL_COMPLETE_PRODUCTS = 15 * 10**9
+"""Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
+POOL_FEATURES = 2048
+"""Features of a pool that has not all of them, at most; 32 MB: benchmarks/budgets.py."""
+POOL_MIN_FEATURES = 512
+"""The same, at least, however many samples there are: benchmarks/budgets.py."""
+POOL_PRODUCTS = 4 * 10**9
+"""Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
+POOL_COUNTED_BYTES = 2**20
+"""Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
+POOL_PROBES = 32
+"""Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
+POOL_MIN_PROBES = 4
+"""The same, at least, however many features there are: benchmarks/budgets.py."""
+POOL_PROBE_ENTRIES = 2**25
+"""Entries of all these vectors together, at most, 256 MB: benchmarks/budgets.py."""
+POOL_LEADING = 8
+"""Leading directions that are removed from X'X to see correlations which they hide: benchmarks/budgets.py."""
+POOL_DIRECTIONS = 512
+"""Directions of the leading part of X'X that choose features, at most: benchmarks/budgets.py."""
+POOL_MIN_DIRECTIONS = 8
+"""The same, at least: benchmarks/budgets.py."""
+POOL_DIRECTION_ENTRIES = 2**20
+"""Projections of features on these directions, at most: benchmarks/budgets.py."""
+POOL_DIRECTION_BLOCK = 64
+"""Directions that are projected on at a time: benchmarks/budgets.py."""
+POOL_DIRECTION_SUPPORTS = 32
+"""Best supports of these directions that go into the pool: benchmarks/budgets.py."""
+POOL_DIRECTION_STEPS = 2
+"""Times that each direction chooses k features: benchmarks/budgets.py."""
+POOL_DIRECTION_SHARE = 4
+"""Features of the pool for each one that directions choose, and that neighborhoods add: benchmarks/budgets.py."""
+POOL_NEIGHBORHOODS = 32
+"""Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
+POOL_PROJECTIONS = 64
+"""Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_LINKAGE_PAIRS = 15 * 10**6
+"""Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
+POOL_LINKAGE_BYTES = 2**20
+"""Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
+POOL_LINKAGE_NEAREST = 16
+"""Features on each side with which each is compared if all pairs are too many: benchmarks/budgets.py."""
+POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
+"""Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
+NEXT_POOLS = 4
+"""Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
+NEXT_POOL_SUPPORTS = 6
+"""Best supports around which the next pool is made: benchmarks/budgets.py."""
+NEXT_POOL_FEATURES = 256
+"""Features of largest gradient at each of these supports: benchmarks/budgets.py."""
+
+# --- normalization, deflation and rounding errors ---------------------------------------------------------------------
+
+NORMALIZE_TOL = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-9}
+"""Arithmetic: residual of the last refit, which products in the precision of the data can reach."""
+NORMALIZE_NOISE = 1e4
+"""Arithmetic: length of the noise in the start of that refit, in units of its residual: far above it, and small."""
+TIED_VARIANCE_EPS = 1e3
+"""Arithmetic: multiples of machine epsilon up to which column norms tie, whatever the order of summation."""
+NO_VARIANCE_EPS = 64
+"""Arithmetic: multiples of machine epsilon, times the total variance, that count as nothing left to explain."""
+NO_LENGTH = 1e-12
+"""Arithmetic: length of the rest of a unit vector, less its projection, that is rounding."""
+EXPLAINED_SCORES = 1e-3
+"""Arithmetic: share of the length of scores below which their unexplained part is computed again: three digits lost."""
+RESIDUAL_STEPS = 4
+"""Arithmetic: times that this is done; each step restores at least four of sixteen digits."""
+SCORES_ROUNDING_EPS = 64.0
+"""Arithmetic: multiples of machine epsilon, times the terms of a sum, up to which a length is rounding."""

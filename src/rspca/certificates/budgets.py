@@ -1,0 +1,111 @@
+"""Every tolerance, budget and tuned number of certificates: its unit, and why it has this value.
+
+None of them decides whether a bound is valid: they decide what is tried and for how long. "Arithmetic" marks numbers
+that follow from the precision of floats; the bounds allow for them. The others were chosen with
+`benchmarks/certificates.py`, which reports gap and time of 74 problems.
+"""
+
+from __future__ import annotations
+
+# --- what is tried, and in which order --------------------------------------------------------------------------------
+
+GRAM_FEATURES = 1500
+"""Features up to which the Gram matrix is made and searched, 18 MB: benchmarks/certificates.py."""
+SEMIDEFINITE_FEATURES = 600
+"""Features up to which the semidefinite dual is solved; a step is an n x n eigenproblem: benchmarks/certificates.py."""
+SEMIDEFINITE_TOL = 1e-5
+"""Relative gap at which the semidefinite dual stops; the bound holds at any time: benchmarks/certificates.py."""
+SEMIDEFINITE_STEPS = 300
+"""Steps of the semidefinite dual: benchmarks/certificates.py."""
+SEMIDEFINITE_CHECK_STEPS = 10
+"""Steps between two evaluations of its bound, which costs as much as a step: benchmarks/certificates.py."""
+SURVIVORS = 4000
+"""Features after one test up to which the next makes their Gram matrix, 128 MB: benchmarks/certificates.py."""
+STEP_BY_STEP_MAX_K = 20
+"""k up to which large data are certified feature by feature, k = 1, 2, 3, ...: benchmarks/certificates.py."""
+STEP_BY_STEP_SHARE = 0.5
+"""Share of the time that this may take: benchmarks/certificates.py."""
+ROWS_FIRST_SHARE = 100
+"""Features for each feature of k from which rows of X'X are bounded before its spectrum: benchmarks/certificates.py."""
+ROWS_MAX_SHARE = 4
+"""Features for each feature of k below which bounds by rows of X'X are not tried: benchmarks/certificates.py."""
+PENALTIES = 5
+"""Penalties at which the dual in the scores is tried: benchmarks/certificates.py."""
+HOPELESS_RATIO = 1.3
+"""Multiple of the least bound above which the other penalties are not tried: benchmarks/certificates.py."""
+RANKS = (1, 2, 3, 4, 5, 6)
+"""Ranks of the shifted low-rank bound; directions grow exponentially with the rank: benchmarks/certificates.py."""
+FIRST_RANKS = 3
+"""Ranks that are always tried, and the only ones in memory: benchmarks/certificates.py."""
+RANK_MIN_FALL = 0.95
+"""Ratio of following eigenvalues up to which a larger rank is tried: benchmarks/certificates.py."""
+RANK_TOL = 1e-4
+"""Relative gap at which the low-rank bound of large data stops: benchmarks/certificates.py."""
+RANK_TIME, RANK_TIME_LARGE, LAST_RANK_TIME = 0.02, 0.1, 0.5
+"""Shares of the time left for one rank: in memory, by products, and for the last one: benchmarks/certificates.py."""
+THRESHOLD_TIME = 0.3
+"""Share of the time left for the soft threshold, and for the semidefinite dual: benchmarks/certificates.py."""
+SEARCH_TOL_SHARE = 10.0
+"""The exact search closes nodes at this fraction of the tolerance, so that rounding fits into the rest: not tuned."""
+VARIANCE_DUAL_PENALTY = 0.5
+"""Penalty of the variance dual, as a multiple of the k-th largest variance: benchmarks/certificates.py."""
+FLOPS = 1e10
+"""Operations a second that plans assume, fewer than most machines do, so that plans end in time: not tuned."""
+
+# --- spectra and bounds -----------------------------------------------------------------------------------------------
+
+SPECTRUM_PAIRS = 40
+"""Leading eigenpairs that the spectral bounds of large data use: benchmarks/certificates.py."""
+SPECTRUM_SIDE = 6000
+"""Smaller side of X up to which its square Gram matrix is made, 290 MB: limit of memory, not tuned."""
+SPECTRUM_COPIES = 5
+"""Matrices of that size that exist at once while the spectrum is proven: counted, not tuned."""
+SPECTRUM_TOL = 1e-13
+"""Arithmetic: relative residual of the leading pairs, near the rounding of products in float64."""
+SPECTRUM_MIN_VALUE = 1e-9
+"""Arithmetic: share of the largest eigenvalue below which a vector is rounding, and part of the rest."""
+CHOLESKY_FACTORS = (1e-3, 1e-2, 0.05, 0.2, 1.0, 4.0)
+"""Relative excess over an estimate of the largest eigenvalue at which Cholesky factorizations are tried: not tuned."""
+CHOLESKY_START_TOL = 1e-6
+"""Relative residual of that estimate, far below the first excess: not tuned."""
+EIGENVALUE_SIDE = 1200
+"""Side of a matrix up to which its largest eigenvalue is computed, not bounded: benchmarks/certificates.py."""
+FROBENIUS_SHIFTS = 24
+"""Values of the shift at which the Frobenius bound is evaluated: benchmarks/certificates.py."""
+NODE_SHIFTS = 8
+"""The same at each node of the exact search, where it is most of the work: benchmarks/certificates.py."""
+THRESHOLD_GRID = 8
+"""Levels of the soft threshold on the first, coarse grid: benchmarks/certificates.py."""
+THRESHOLD_STEPS = 12
+"""Golden sections of the level after that; the interval shrinks by 300: benchmarks/certificates.py."""
+ROWS_BYTES = 1 << 26
+"""Bytes of the pieces of the Gram matrix that exist at a time: limit of memory, not tuned."""
+CONE_MIN_EIGENVALUE = 1e-7
+"""Arithmetic: least eigenvalue of the products of corners that is not rounding; narrower cones are not split."""
+SCORE_LOADINGS_TOL = 1e-9
+"""Relative residual of loadings whose scores define a dual; any direction gives a valid bound: not tuned."""
+MAX_STRETCH = 1.001
+"""Arithmetic: factor by which a term of the dual in the scores is raised to cover rounding, at most."""
+
+# --- the exact search -------------------------------------------------------------------------------------------------
+
+PART_MAX_GAP = 1.5
+"""Multiple of the least gap at the root up to which a part of A is used at the nodes: benchmarks/certificates.py."""
+PLAIN_FEATURES = 20_000
+"""Features of nodes, summed over nodes, that a process examines with NumPy before it compiles. Each takes 0.1 ms more
+than compiled; loading machine code takes 1.3 s, making it 20 s: benchmarks/certificates.py."""
+COLLINEAR = 1e-9
+"""Arithmetic: 1 - cos^2 of the angle above which two features surely have different directions."""
+EXCHANGE_LOSS = 1e-11
+"""Arithmetic: share of the largest variance that exchanging a feature for a multiple of it may lose by rounding."""
+
+# --- rounding ---------------------------------------------------------------------------------------------------------
+
+CANCELED_NORM = 1e4
+"""Arithmetic: ratio of terms to their difference above which squared norms are computed again from the columns."""
+LOWER_SLACK = 1e-10
+"""Arithmetic: relative amount by which a known variance is lowered before features are eliminated by it."""
+FOUND_ROUNDING = 64.0
+"""Arithmetic: multiple of the rounding of products that the variance must exceed for the default method to use them."""
+CONTRADICTION = 1e-9
+"""Arithmetic: relative excess of a variance over a bound that cannot be rounding, and is reported as an error."""
