@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import search
 from rspca.algorithm.polish import Polished, after_swaps, best_after_swaps, best_first, exchange, polish
-from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
+from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around, pool_size
 from rspca.algorithm.relax import Climbed, linearized
 from rspca.algorithm.sketch import Sketch, Whole
 from rspca.base.types import Array
@@ -96,24 +96,27 @@ def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, 
     """
     op, k = data.source, len(nonzeros(V[:, 0]))
     few = k <= budgets.POOL_MAX_K and k < choice.most
-    if isinstance(data, Whole):
+    if few and pool_size(op.shape[0], len(choice.features)) == len(choice.features):
+        ends = [Polished(support, v[support], 0.0, 0, None) for v in V.T for support in [nonzeros(v)]]
+    elif isinstance(data, Whole):
         starts = V if few else np.hstack([V, coordinate_starts(op, k, choice)])
         ends = polish(op, starts, k, choice=choice, finalists=budgets.POLISH_FINALISTS, tol=tol)
     else:
         ends = [improve_by_sketch(data, V, k, gradient, choice, tol=tol, report=report)]
     ends = ends[: budgets.SWAP_STARTS if k <= budgets.SWAP_STARTS_MAX_K else 1]
-    best = search_in_pool(op, k, ends, choice) if few else best_after_swaps(op, ends, choice=choice)
+    best = search_in_pool(data, k, ends, choice) if few else best_after_swaps(op, ends, choice=choice)
     report("polish", best.n_iter, best.variance)
     return best
 
 
-def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice) -> Polished:
+def search_in_pool(data: Sketch | Whole, k: int, ends: list[Polished], choice: Choice) -> Polished:
     """Return the best support of few features that is found in a pool, or by exchanges from these ends.
 
     Where a pool has not all features the next one has those with the largest gradients at the best supports, until the
     best stays; then single features are exchanged with all of them.
     """
-    pool = make_pool(op, k, choice, [end.support for end in ends])
+    op = data.source
+    pool = make_pool(data, k, choice, [end.support for end in ends])
     ends = searched(pool, k, ends, choice)
     if not pool.complete:
         for _ in range(budgets.NEXT_POOLS):
@@ -122,7 +125,7 @@ def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choi
             ends = searched(pool, k, ends[: budgets.NEXT_POOL_SUPPORTS], choice)
             if np.array_equal(before, ends[0].support):
                 break
-        ends = [end._replace(swap_optimal=None) for end in ends[: budgets.SWAP_STARTS]]
+        ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*after_swaps(op, ends, choice=choice), ends[0]]
     finalists = ends[: 1 + budgets.SWAP_STARTS]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]

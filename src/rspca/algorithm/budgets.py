@@ -26,6 +26,8 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_ROWS_A_COMPONENT = 2
+"""Rows more for each component after the first: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32
 """Columns of X for each column from which the first rows are computed: benchmarks/budgets.py."""
 SKETCH_MIN_COLUMNS = 512
@@ -46,7 +48,7 @@ SKETCH_STEP_TOL = 0.1
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
 """Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
-SKETCH_GAIN_TOL = 100.0
+SKETCH_GAIN_TOL = 1000.0
 """Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
@@ -143,8 +145,10 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 6
+SEARCH_FINALISTS = 3
 """Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
+SEARCH_DENSE_FEATURES = 256
+"""Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
 """Seed of the random combinations, so that the search is a function of the data: not tuned."""
 SEARCH_BLOCK_ENTRIES = 2**18
@@ -203,6 +207,8 @@ POOL_LINKAGE_NEAREST = 16
 """Features on each side with which each is compared if all pairs are too many: benchmarks/budgets.py."""
 POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
+POOL_CACHE_FEATURES = 3000
+"""Features whose Gram matrix is kept for later components, at most (72 MB): benchmarks/users.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 6

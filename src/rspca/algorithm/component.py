@@ -140,7 +140,7 @@ def relaxation(task: Task) -> Relaxation:
         on_iteration = partial(task.report, "relax")
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
-        data = Sketch(op) if op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES else Whole(op)
+        data = Sketch(op, op.undeflated.shared_work.get('count', 1)) if op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES else Whole(op)
         directions = data.directions()
         point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))

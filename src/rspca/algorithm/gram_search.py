@@ -7,6 +7,7 @@ features are chosen when there are more is the job of `pool`; `ascent` compares 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -75,13 +76,20 @@ def lowest_of_equals(A: Array, end: Exchanged, choice: Choice) -> Exchanged:
     A single feature is replaced by the lowest one of the same variance. Rounding would decide between them otherwise.
     """
     diagonal, support, loadings = A.diagonal(), end.support.copy(), end.loadings.copy()
+    sizes = diagonal[support, None]
+    equal = np.abs(diagonal - sizes) <= TIED * sizes
+    if len(support) > 1:
+        equal &= np.abs(A[support]) >= (1.0 - TIED) * sizes
+    equal[:, support] = False
+    if not equal.any():
+        return end
+    if choice.groups is not None:
+        equal &= choice.groups.labels == choice.groups.labels[support, None]
+    allowed = np.zeros(len(A), dtype=bool)
+    allowed[choice.features] = True
     for place, feature in enumerate(end.support):
-        equal = np.abs(diagonal - diagonal[feature]) <= TIED * diagonal[feature]
-        if len(support) > 1:
-            equal &= np.abs(A[feature]) >= (1.0 - TIED) * diagonal[feature]
-        if choice.groups is not None:
-            equal &= choice.groups.labels == choice.groups.labels[feature]
-        for lower in np.setdiff1d(np.intersect1d(equal[:feature].nonzero()[0], choice.features), support)[:1]:
+        copies = np.flatnonzero(equal[place, :feature] & allowed[:feature])
+        for lower in copies[~np.isin(copies, support)][:1]:
             replaced = support.copy()
             replaced[place] = lower
             if np.linalg.eigvalsh(_symmetric(A[np.ix_(replaced, replaced)]))[-1] >= (1.0 - TIED) * end.variance:
@@ -160,7 +168,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
         beam = max(budgets.GROWTH_BEAM, 2 * budgets.GROWTH_STARTS // size)
-        kept = best_of_distinct(np.sort(S, axis=1), variances + gain, beam)
+        kept = best_of_distinct(S, variances + gain, beam)
         S, v, joining, gain, slope = S[kept], v[kept], joining[kept], gain[kept], slope[kept]
         length = np.hypot(slope, gain)
         cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
@@ -190,7 +198,7 @@ def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array
 
 def close_features(promised: Array, S: Array, choice: Choice) -> None:
     """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
-    np.put_along_axis(promised, S, -np.inf, axis=1)
+    promised[np.arange(len(S))[:, None], S] = -np.inf
     if choice.groups is not None:
         _, labels = np.unique(choice.groups.labels, return_inverse=True)
         used = np.zeros((len(S), int(labels.max()) + 1), dtype=np.intp)
@@ -264,6 +272,10 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
 def gradients_of(A: Array, S: Array, v: Array) -> Array:
     """Return Av for each candidate, as rows."""
     b, k = S.shape
+    if len(A) <= budgets.SEARCH_DENSE_FEATURES:
+        V = np.zeros((b, len(A)))
+        V[np.arange(b)[:, None], S] = v
+        return V @ A
     return np.asarray(scipy.sparse.csr_array((v.ravel(), S.ravel(), np.arange(0, b * k + 1, k)), (b, len(A))) @ A)
 
 
@@ -299,11 +311,22 @@ def best_of_distinct(S: Array, variances: Array, count: int) -> Array:
     return first if len(first) <= count else first[top_k(variances[first], count)]
 
 
+@lru_cache(maxsize=4)
+def _feature_keys(count: int) -> Array:
+    return np.random.default_rng(budgets.SEARCH_SEED).integers(2**63, size=count)
+
+
 def distinct_rows(S: Array) -> Array:
-    """Return the first row of each of the supports, in the order of rows."""
-    rows = np.ascontiguousarray(S)
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    return np.sort(np.unique(keys, return_index=True)[1])
+    """Return the first row of each of the supports, in any order of its features, in the order of rows.
+
+    A support is recognized by the sum of random numbers of 63 bits, one for each feature.
+    """
+    keys = _feature_keys(1 << int(S.max(initial=0)).bit_length())[S].sum(axis=1)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return np.sort(order[first])
 
 
 def exchange_features(
@@ -325,7 +348,9 @@ def exchange_features(
             break
         least = budgets.SWAP_MIN_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        entering = np.setdiff1d(choice.features, support, assume_unique=True)
+        inside = np.zeros(len(diagonal), dtype=bool)
+        inside[support] = True
+        entering = choice.features[~inside[choice.features]]
         a = rows[:, entering]
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value

@@ -80,6 +80,7 @@ def one_after_another(
     op, unit = balanced(op)
     tell = _teller(on_step, found, unit)
     total = float(op.sq_norms.sum())
+    op.shared_work["count"] = len(ks)
     deflate = DEFLATIONS[deflation] if isinstance(deflation, str) else deflation
     op = deflated(op, found, deflate) if len(found) < len(ks) else op
     for number, k in enumerate(ks[len(found) :], len(found)):

@@ -31,37 +31,21 @@ class Sketch:
 
     exact = False
 
-    def __init__(self, op: OperatorMixin) -> None:
+    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
         m, n = op.shape
+        whole = op.undeflated
+        if "sketch" not in whole.shared_work:
+            whole.shared_work["sketch"] = first_rows(whole, n_components)
+        left, rows = op.deflated_rows(*whole.shared_work["sketch"])
         self.source = op
-        self._left = np.empty((m, budgets.SKETCH_ROWS), order="F")
-        self._rows = np.empty((budgets.SKETCH_ROWS, n))
-        self._products = np.zeros((budgets.SKETCH_ROWS,) * 2)  # of the rows with each other, so far as compared
+        self._size = budgets.SKETCH_ROWS + budgets.SKETCH_ROWS_A_COMPONENT * (n_components - 1)
+        self._left = np.empty((m, self._size), order="F")
+        self._rows = np.empty((self._size, n))
+        self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
         self._filled = self._compared = 0
-        self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
-        variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
-        sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
-        numbers = np.empty((len(sampled), op.first_block))
-        # numbers go to features by their variance, not by their place: so the order of the features does not matter
-        by_variance = decreasing(variances[sampled])
-        numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
-        if op.first_block > 1:
-            self._learn_block(sampled, numbers)
-        else:
-            # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
-            start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
-            self.confirm(spread(unit(start), sampled, n))
+        self._rounding = rounding_of(op)
+        self._add(left, rows)
         self._find_leading()
-
-    def _learn_block(self, sampled: Array, V: Array) -> None:
-        """Learn the directions to which power steps on some columns lead, in one read of X."""
-        part = self.source.restrict(sampled)
-        for _ in range(budgets.SKETCH_POWER_STEPS):
-            V = np.linalg.qr(part.gram(V))[0]
-        left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
-        sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
-        left = left[:, sizes > self._rounding * np.max(sizes)]
-        self._add(left, self.source.rmatmat(left).T)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the features with the largest gradients, or all if few would be left out."""
@@ -75,7 +59,7 @@ class Sketch:
 
     def _find_leading(self) -> None:
         """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < budgets.SKETCH_ROWS:
+        while self._filled < self._size:
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
@@ -90,13 +74,18 @@ class Sketch:
         found = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
         return [direction / np.linalg.norm(direction) for direction in found]
 
+    def leading_rows(self, count: int) -> Array:
+        """Return a row for each feature such that their products are those of the leading part of X'X, about."""
+        weights = np.linalg.eigh(self._row_products())[1][:, -count:]
+        return (weights.T @ self._rows[: self._filled]).T
+
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as data: q rows for m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
     def confirm(self, x: Array) -> Seen:
         """Multiply x by X and X' in one read, and learn from it."""
-        if self._filled == budgets.SKETCH_ROWS:
+        if self._filled == self._size:
             self._forget()
         image, scores = self.source.gram_and_scores(x)
         self._learn(np.asarray(scores, dtype=np.float64), image)
@@ -135,12 +124,57 @@ class Sketch:
 
     def _forget(self) -> None:
         """Keep the leading half of what is known."""
-        kept = budgets.SKETCH_ROWS // 2
+        kept = self._size // 2
         values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
         self._products[:kept, :kept] = np.diag(values)
         self._filled = self._compared = kept
+
+
+def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
+    """Return orthonormal scores U and the rows U'X of about the leading directions, enough for so many components.
+
+    Power steps on some columns come first, which cost little. For several components, one step with all of X follows.
+    """
+    n = op.shape[1]
+    variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
+    sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
+    several = n_components > 1
+    count = 10 + 2 * n_components if several else op.first_block
+    numbers = np.empty((len(sampled), min(count, len(sampled))))
+    # numbers go to features by their variance, not by their place: so the order of the features does not matter
+    by_variance = decreasing(variances[sampled])
+    numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
+    if count == 1:
+        # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
+        start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
+        V = spread(unit(start), sampled, n)[:, None]
+        return independent(op, *op.gram_and_scores(V))
+    part, V = op.restrict(sampled), numbers
+    for _ in range(budgets.SKETCH_POWER_STEPS):
+        V = np.linalg.qr(part.gram(V))[0]
+    left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
+    sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
+    left = left[:, sizes > rounding_of(op) * np.max(sizes)]
+    rows = np.asarray(op.rmatmat(left), dtype=np.float64).T
+    for _ in range(several):
+        left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
+    return left, rows
+
+
+def independent(op: OperatorMixin, images: Array, scores: Array) -> tuple[Array, Array]:
+    """Return orthonormal scores and their rows from scores T and images X'T, without what is rounding in them."""
+    scores = np.asarray(scores, dtype=np.float64)
+    values, weights = np.linalg.eigh(scores.T @ scores)
+    sure = values > rounding_of(op) * values[-1]
+    weights = weights[:, sure] / np.sqrt(values[sure])
+    return scores @ weights, weights.T @ images.T
+
+
+def rounding_of(op: OperatorMixin) -> float:
+    """Return the share of the length of scores below which they are rounding."""
+    return float(np.sqrt(np.finfo(op.dtype).eps))
 
 
 class Whole:
@@ -154,6 +188,11 @@ class Whole:
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
         return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
+
+    def leading_rows(self, count: int) -> Array:
+        """Return a row for each feature such that their products are those of the leading part of X'X."""
+        pairs = leading_pairs(self.source, count, tol=self.tol)
+        return pairs.vectors * np.sqrt(pairs.values)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return all features."""

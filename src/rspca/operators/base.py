@@ -94,6 +94,8 @@ class OperatorMixin:
     first_block: int = 8
     """Vectors that are multiplied at once while nothing is known of X; where one read serves all of them, they cost
     little more than one: benchmarks/speed.py."""
+    gram_in_memory: bool = False
+    """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     gram_error: float = 0.0
@@ -175,6 +177,23 @@ class OperatorMixin:
             gram[part] -= np.multiply.outer(self.shape[0] * mean[part], mean)
         return gram
 
+    def deflated_gram(self, gram: Array, support: Array) -> Array | None:
+        """Return X_S'X_S from that of the undeflated X, in place; None if too many of its digits would cancel."""
+        return gram
+
+    def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
+        """Return orthonormal scores U and rows U'X from those of the undeflated X."""
+        return left, rows
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64 for two sets of features, without the columns of either all at once: for a search."""
+        out = np.empty((len(rows), len(columns)))
+        for down in chunks(len(rows), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+            left = _as_float64(self.columns(rows[down])).T
+            for across in chunks(len(columns), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+                out[down, across] = left @ _as_float64(self.columns(columns[across]))
+        return out
+
     def moments(self) -> Moments:
         """Column sums and the whole Gram matrix; about a shift near the means where one pass can make it so."""
         n = self.shape[1]
@@ -251,6 +270,16 @@ class OperatorMixin:
                 block = block - shift[part]
             out[part] = np.einsum("ij,ij->j", block, block)
         return out
+
+    @property
+    def undeflated(self) -> OperatorMixin:
+        """X before earlier components were taken off it."""
+        return self
+
+    @cached_property
+    def shared_work(self) -> dict[str, Any]:
+        """What the search for one component leaves to the search for the next; ask the undeflated X for it."""
+        return {}
 
     @cached_property
     def sums(self) -> Array:

@@ -167,6 +167,11 @@ class ClusterOperator(OperatorMixin):
         answers = self._ask("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
         return self._sum(answers, (len(support), len(support)))
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, in one request to the workers."""
+        both = np.union1d(rows, columns)
+        return self.gram_matrix(both)[np.ix_(np.searchsorted(both, rows), np.searchsorted(both, columns))]
+
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
         return self._moments[0].copy()

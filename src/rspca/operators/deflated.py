@@ -10,6 +10,8 @@ from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, Wrapper
 from rspca.operators.rank_one import LowRank, as_columns, cancels, less_outer, subtract_outer
 
+ROWS_MIN_SHARE = 1e-2
+"""Arithmetic: share of a direction that must be left for its row to be used; errors grow tenfold at most."""
 GRAM_MIN_SHARE = 1e-6
 """Arithmetic: share of the trace of a Gram matrix that deflation must leave for a search to use the difference."""
 ROUNDING_MULTIPLE = 4.0
@@ -133,6 +135,11 @@ class ScoreDeflated(Wrapper):
         self.amplification = amplification
         """Factor by which taking off U enlarges an error of X'X."""
 
+    @property
+    def undeflated(self) -> OperatorMixin:
+        """X."""
+        return self.inner
+
     def without(self, u: Array, direction_error: float, length: float) -> ScoreDeflated:
         """Return what is left without one more u, orthogonal to U; `length` is that of the scores it was made of."""
         loadings = np.asarray(self.inner.rmatmat(u), dtype=np.float64)
@@ -182,10 +189,21 @@ class ScoreDeflated(Wrapper):
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S less the part along U, unless most of it would cancel."""
-        gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
-        before = float(np.trace(gram))
+        gram = self.deflated_gram(self.inner.gram_matrix(support), support)
+        return super().gram_matrix(support) if gram is None else gram
+
+    def deflated_gram(self, gram: Array, support: Array) -> Array | None:
+        """X_S'X_S less the part along U; None if most of it cancels."""
+        loadings, before = self.loadings[support], float(np.trace(gram))
         subtract_outer(gram, loadings, loadings)
-        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else None
+
+    def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
+        """Return orthonormal scores and their rows, without the directions that U explains."""
+        explained = self.U.T @ left
+        values, weights = np.linalg.eigh(np.eye(len(rows)) - explained.T @ explained)
+        weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
+        return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""

@@ -172,6 +172,15 @@ class DenseOperator(InMemory):
             out += rows.T @ rows
         return out
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, block of rows by block of rows."""
+        self._meter.add(self._part(rows) + self._part(columns))
+        out = np.zeros((len(rows), len(columns)))
+        for part in chunks(self.shape[0], self.shape[1] * 8):
+            left, right = self._rows_of(part, rows), self._rows_of(part, columns)
+            out += np.asarray(left, dtype=np.float64).T @ np.asarray(right, dtype=np.float64)
+        return out
+
     def moments(self) -> Moments:
         """Sums and Gram matrix in one read, in float64, about the means of the first rows where these are not small."""
         self._meter.add(self._share)

@@ -38,6 +38,7 @@ class GramOperator(OperatorMixin):
     """
 
     has_samples = False
+    gram_in_memory = True
 
     def __init__(self, A: Any, *, offset: float = 0.0) -> None:
         A = _checked(A)

@@ -111,6 +111,12 @@ class SparseOperator(InMemory):
             out += block.T @ block
         return out
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, by a sparse product."""
+        self._meter.add(self._part(rows) + self._part(columns))
+        left, right = (self._by_column[:, some].astype(np.float64, copy=False) for some in (rows, columns))
+        return np.asarray((left.T @ right).toarray())
+
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
         self._meter.add(self._share)

@@ -103,6 +103,13 @@ class Centered(Wrapper):
         gram[constant], gram[:, constant] = 0.0, 0.0
         return gram
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C about the mean."""
+        gram = self.inner.gram_between(rows, columns)
+        gram -= np.multiply.outer(self.shape[0] * self.inner_mean[rows], self.inner_mean[columns])
+        gram[self.constant[rows]], gram[:, self.constant[columns]] = 0.0, 0.0
+        return gram
+
     def column_sums(self) -> Array:
         """Zeros."""
         return np.zeros(self.shape[1])
@@ -213,6 +220,10 @@ class Scaled(Wrapper):
         gram *= w[:, None]
         gram *= w
         return gram
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C, scaled."""
+        return self.weights[rows, None] * self.inner.gram_between(rows, columns) * self.weights[columns]
 
     def gram_rows(self, support: Array) -> Array:
         """X_S'X, scaled: before the product where there is one, because unscaled squares may leave float range."""

@@ -181,6 +181,11 @@ class BlockOperator(OperatorMixin):
             out += rows.T @ rows
         return out
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, in one read."""
+        both = np.union1d(rows, columns)
+        return self.gram_matrix(both)[np.ix_(np.searchsorted(both, rows), np.searchsorted(both, columns))]
+
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; it is kept itself only if its columns are too many to be."""
         if self.restricted_bytes(len(support)) > self.max_memory:

@@ -31,6 +31,8 @@ class FormedGram(Wrapper):
     orthonormal columns. Means and scales are taken off before.
     """
 
+    gram_in_memory = True
+
     def __init__(self, inner: OperatorMixin, matrix: Array | None = None) -> None:
         super().__init__(inner)
         if matrix is None:
