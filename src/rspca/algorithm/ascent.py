@@ -9,9 +9,9 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import search
+from rspca.algorithm.gram_search import Exchanged, improved, search
 from rspca.algorithm.polish import Polished, after_swaps, best_after_swaps, best_first, exchange, polish
-from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around, pool_size
+from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
 from rspca.algorithm.relax import Climbed, linearized
 from rspca.algorithm.sketch import Sketch, Whole
 from rspca.base.types import Array
@@ -46,7 +46,9 @@ def relax_on_sketch(data: Sketch, k: int, starts: list[Array], *, max_iter: int,
     The result is stationary for X itself: stage 1 stops when a round of steps gains little, and when the next step
     needs no feature that was left out of the last round.
     """
-    gain_tol, step_tol = tol * budgets.SKETCH_GAIN_TOL, tol * budgets.SKETCH_STEP_TOL
+    few = k <= budgets.POOL_MAX_K
+    gain_tol = tol * (budgets.SKETCH_GAIN_TOL_FEW if few else budgets.SKETCH_GAIN_TOL)
+    step_tol = tol * budgets.SKETCH_STEP_TOL
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, max_steps: int, tol: float) -> tuple[Climbed, Array]:
@@ -96,10 +98,10 @@ def improve(data: Sketch | Whole, V: Array, gradient: Array, choice: Choice, *, 
     """
     op, k = data.source, len(nonzeros(V[:, 0]))
     few = k <= budgets.POOL_MAX_K and k < choice.most
-    if few and pool_size(op.shape[0], len(choice.features)) == len(choice.features):
+    if few:
         ends = [Polished(support, v[support], 0.0, 0, None) for v in V.T for support in [nonzeros(v)]]
     elif isinstance(data, Whole):
-        starts = V if few else np.hstack([V, coordinate_starts(op, k, choice)])
+        starts = np.hstack([V, coordinate_starts(op, k, choice)])
         ends = polish(op, starts, k, choice=choice, finalists=budgets.POLISH_FINALISTS, tol=tol)
     else:
         ends = [improve_by_sketch(data, V, k, gradient, choice, tol=tol, report=report)]
@@ -119,10 +121,10 @@ def search_in_pool(data: Sketch | Whole, k: int, ends: list[Polished], choice: C
     pool = make_pool(data, k, choice, [end.support for end in ends])
     ends = searched(pool, k, ends, choice)
     if not pool.complete:
-        for _ in range(budgets.NEXT_POOLS):
-            before = ends[0].support
-            pool = pool_around(op, choice, [(end.support, end.loadings) for end in ends[: budgets.NEXT_POOL_SUPPORTS]])
-            ends = searched(pool, k, ends[: budgets.NEXT_POOL_SUPPORTS], choice)
+        for number in range(budgets.NEXT_POOLS):
+            before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
+            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best])
+            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             if np.array_equal(before, ends[0].support):
                 break
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]
@@ -132,16 +134,26 @@ def search_in_pool(data: Sketch | Whole, k: int, ends: list[Polished], choice: C
 
 
 def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
-    """Return the best supports in a pool, which has those of the ends, best first."""
-    known = [np.searchsorted(pool.features, end.support) for end in ends if len(end.support) == k]
-    found = search(
-        pool.gram, k, choice.among(pool.features), known=known, rng=np.random.default_rng(budgets.SEARCH_SEED),
-        multiply=pool.multiply,
-    )  # fmt: skip
+    """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
+    rng = np.random.default_rng(budgets.SEARCH_SEED)
+    known, choice = _places(pool, k, ends), choice.among(pool.features)
+    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply)
+    return _polished(pool, found, ends[0].n_iter)
+
+
+def exchanged(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+    """Return what exchanges with features of the pool make of the ends, best first."""
+    found = improved(pool.gram, choice.among(pool.features), _places(pool, k, ends))
+    return _polished(pool, found, ends[0].n_iter)
+
+
+def _places(pool: Pool, k: int, ends: list[Polished]) -> list[Array]:
+    return [np.searchsorted(pool.features, end.support) for end in ends if len(end.support) == k]
+
+
+def _polished(pool: Pool, found: list[Exchanged], n_iter: int) -> list[Polished]:
     return [
-        Polished(
-            pool.features[end.support], end.loadings, end.variance, ends[0].n_iter + end.n_exchanges, end.swap_optimal
-        )
+        Polished(pool.features[end.support], end.loadings, end.variance, n_iter + end.n_exchanges, end.swap_optimal)
         for end in found
     ]
 

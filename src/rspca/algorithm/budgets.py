@@ -48,6 +48,8 @@ SKETCH_STEP_TOL = 0.1
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
 """Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL_FEW = 1e5
+"""The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
 SKETCH_GAIN_TOL = 1000.0
 """Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
@@ -185,8 +187,10 @@ POOL_DIRECTIONS = 512
 """Directions of the leading part of X'X that choose features, at most: benchmarks/budgets.py."""
 POOL_MIN_DIRECTIONS = 8
 """The same, at least: benchmarks/budgets.py."""
-POOL_DIRECTION_ENTRIES = 2**20
+POOL_DIRECTION_ENTRIES = 2**18
 """Projections of features on these directions, at most: benchmarks/budgets.py."""
+POOL_DIRECTION_FEATURES = 2048
+"""Features, those with most in the leading directions, among which directions choose: benchmarks/users.py."""
 POOL_DIRECTION_BLOCK = 64
 """Directions that are projected on at a time: benchmarks/budgets.py."""
 POOL_DIRECTION_SUPPORTS = 32
@@ -199,7 +203,7 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
-POOL_LINKAGE_PAIRS = 15 * 10**6
+POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
@@ -207,8 +211,8 @@ POOL_LINKAGE_NEAREST = 16
 """Features on each side with which each is compared if all pairs are too many: benchmarks/budgets.py."""
 POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
-POOL_CACHE_FEATURES = 3000
-"""Features whose Gram matrix is kept for later components, at most (72 MB): benchmarks/users.py."""
+POOL_SHARED_FEATURES = 4000
+"""Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/users.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 6

@@ -54,20 +54,37 @@ def search(
     many features; `known` supports, found by other means, are improved as well. All features of A may be chosen, as far
     as the groups of `choice` allow. `multiply` returns A V, if something quicker than A itself does.
     """
-    largest, (low, high) = float(A.diagonal().max()), budgets.SEARCH_SAFE_VARIANCES
-    if not low < largest < high:
-        unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
+    unit = _unit_of(A)
+    if unit != 1.0:
         found = search(A / unit, k, choice, known=known, rng=rng)
         return [end._replace(variance=unit * end.variance) for end in found]
-    grown = grow(A, k, starting_features(A, k), choice)
-    starts = [grown, along_directions(A, k, choice, rng, multiply or A.__matmul__)]
+    starts = [grow(A, k, starting_features(A, k), choice)]
+    starts.append(along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    candidates = best_distinct(joined(starts), budgets.GROWTH_BEAM)
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), budgets.SEARCH_FINALISTS)
-    supports = {support.tobytes(): support for support in [*ends.supports, *known]}
-    found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
+    return _exchanged(A, best_distinct(joined(starts), budgets.GROWTH_BEAM), starts[2:], choice)
+
+
+def improved(A: Array, choice: Choice, known: list[Array]) -> list[Exchanged]:
+    """Return what power steps and exchanges in A make of known supports, best first."""
+    unit = _unit_of(A)
+    if unit != 1.0:
+        return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
+    starts = refitted(A, np.array(known), np.ones((len(known), len(known[0]))))
+    return _exchanged(A, starts, [starts], choice)
+
+
+def _exchanged(A: Array, candidates: Candidates, known: list[Candidates], choice: Choice) -> list[Exchanged]:
+    """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), budgets.SEARCH_FINALISTS)
+    found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
     return ranked([lowest_of_equals(A, end, choice) for end in found])
+
+
+def _unit_of(A: Array) -> float:
+    """Return the power of two by which variances are divided so that their fourth powers are far inside float range."""
+    largest, (low, high) = float(A.diagonal().max()), budgets.SEARCH_SAFE_VARIANCES
+    return 1.0 if low < largest < high else float(np.ldexp(1.0, int(np.frexp(largest)[1])))
 
 
 def lowest_of_equals(A: Array, end: Exchanged, choice: Choice) -> Exchanged:

@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
 from rspca.algorithm.gram_cache import gram_of
-from rspca.algorithm.promising import promising_features
+from rspca.algorithm.promising import lasting_features, promising_features
 from rspca.algorithm.sketch import Sketch, Whole
 from rspca.linalg.vectors import spread_columns
 from rspca.operators.base import OperatorMixin
@@ -32,8 +32,10 @@ def make_pool(data: Sketch | Whole, k: int, choice: Choice, known: list[Array]) 
     op = data.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
-        return _pool_of(op, choice.features, complete=True)
-    return _pool_of(op, promising_features(data, k, choice, known, size), complete=False)
+        return _pool_of(op, gram_of(op, choice.features, choice.features), choice.features, complete=True)
+    lasting = lasting_features(op.undeflated, k, size)
+    features = promising_features(data, k, choice, [*known, np.intersect1d(lasting, choice.features)], size)
+    return _pool_of(op, gram_of(op, features, lasting), features, complete=False)
 
 
 def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
@@ -41,11 +43,11 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
-    return _pool_of(op, np.unique(np.concatenate([*(support for support, _ in vectors), *near])), complete=False)
+    features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
+    return _pool_of(op, gram_of(op, features), features, complete=False)
 
 
-def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
-    gram = gram_of(op, features)
+def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:
     np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
     if 2 * op.shape[0] >= len(features):
         return Pool(features, gram, complete, gram.__matmul__)

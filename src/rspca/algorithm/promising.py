@@ -13,31 +13,26 @@ from rspca.operators.base import OperatorMixin, chunks
 
 
 def promising_features(data: Sketch | Whole, k: int, choice: Choice, known: list[Array], size: int) -> Array:
-    """Return about `size` features: the known ones, what leading directions choose, and what lasts for all components.
-
-    The directions are those that earlier components leave. What features have to do with each other changes little by
-    taking a component off, so that part is chosen once for all components.
-    """
-    op = data.source
-    share = size // budgets.POOL_DIRECTION_SHARE
-    along = chosen_by_directions(data.leading_rows(budgets.POOL_LEADING)[choice.features], k, choice.features, share)
-    work = op.undeflated.shared_work
-    if "promising" not in work:
-        work["promising"] = lasting_features(op.undeflated, k, size - share)
-    lasting = np.intersect1d(work["promising"], choice.features)
-    enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
-    return np.unique(np.concatenate([enough, *known, along, lasting]))
+    """Return the known features, and those that the leading directions of what earlier components left choose."""
+    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
+    enough = choice.largest(coarse(data.source.sq_norms), k)  # for k features whatever the groups
+    return np.unique(np.concatenate([enough, *known, along]))
 
 
 def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
-    """Return about `size` features: of large variance, of long rows of X'X, and much alike.
+    """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
+    What features have to do with each other changes little by taking a component off, so they are chosen once.
     A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all.
     Their rows of X'X are long, but no longer than those of features that follow the leading directions; without these
     directions they are.
     """
+    if "lasting" in op.shared_work:
+        return op.shared_work["lasting"]
+    size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
-    free = Choice(np.arange(op.shape[1]))
+    free = Choice(np.flatnonzero(op.sq_norms))
     energies, beyond_leading = row_energies_from(op.gram(random_signs(op)))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
@@ -45,7 +40,8 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    return np.unique(np.concatenate(pool))
+    op.shared_work["lasting"] = np.unique(np.concatenate(pool))
+    return op.shared_work["lasting"]
 
 
 def random_signs(op: OperatorMixin) -> Array:
@@ -110,6 +106,9 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
     order = decreasing(coarse(np.einsum("ij,ij->i", rows, rows)))
+    if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
+        longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
+        return chosen_by_directions(rows[longest], k, features[longest], count)
     starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
     directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
     for _ in range(budgets.POOL_DIRECTION_STEPS):
