@@ -111,8 +111,8 @@ def measured(module: ModuleType, name: str, read: dict[str, set[str]]) -> Iterat
             as_it_is = run(make(), k)
             with replaced(module, name, tried):
                 changed = run(make(), k)
-            ratios = (changed.variance / as_it_is.variance, changed.seconds / as_it_is.seconds)
-            yield name, value, tried, case, *ratios, as_it_is.passes, changed.passes
+            ratios = (changed.variance / as_it_is.variance, round(changed.seconds / as_it_is.seconds, 3))
+            yield name, value, tried, case, *ratios, round(as_it_is.passes, 3), round(changed.passes, 3)
 
 
 def summary(rows: list[tuple[Any, ...]]) -> str:

@@ -31,7 +31,7 @@ import rspca  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
 from rspca.certificates.compiled import can_compile  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
-from rspca.certificates.strategy import Known  # noqa: E402
+from rspca.certificates.strategy import ProofState  # noqa: E402
 from rspca.operators.convert import prepare  # noqa: E402
 
 time.perf_counter = time.process_time  # budgets too are CPU time: other processes must not change what is proven
@@ -110,7 +110,7 @@ def path(say: Report, table: Table) -> None:
     op, began = prepare(data.classic2()), time.process_time()
     run = Progress(np.arange(1), 0.0, tol=TOL, deadline=time.perf_counter() + 60.0)
     last = 0
-    for step in certified_steps(Known(op), 40, run):
+    for step in certified_steps(ProofState(op), 40, run):
         upper = step.upper + rounding_margin(op, step.k, step.upper, np.arange(op.shape[1]))
         if upper > (1.0 + TOL) * step.lower or time.process_time() - began > 60.0:
             break

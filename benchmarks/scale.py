@@ -129,7 +129,7 @@ COMPONENT = """
 import sys, time, statistics
 import numpy as np, rspca
 from rspca.operators import kernels
-import rspca.api, rspca.formats.table, scipy.sparse.linalg
+import rspca.api, rspca.formats.bed, scipy.sparse.linalg
 kernels.compile_all(sys.argv[3])
 def work():
     table = rspca.read(sys.argv[1], dtype=sys.argv[3])

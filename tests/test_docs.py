@@ -134,6 +134,7 @@ def test_there_are_pages_and_no_code_block_is_overlooked():
                 "text",
                 "bibtex",
                 "make",
+                "diff",  # tests/test_extending.py applies them
             )
             assert language.split()[0] in known, f"{path.name}: nobody runs ```{language}"
     assert sum(len(blocks(path, "python", "{doctest}")) for path in pages())

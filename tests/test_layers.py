@@ -1,6 +1,7 @@
 """The tree is the layer diagram: a folder imports only from folders below it, and no modules import each other."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,15 @@ ENTRANCES = {"rspca", "rspca.__main__"}
 """What may import from everywhere: the table of lazy names, and the start of the command line."""
 
 
+PLACE = re.compile(r"rspca(\.\w+)+:\w+")
+"""What `rspca.base.imports.load` takes."""
+
+
 def imports_of(path):
-    """Yield the modules of rspca that a file imports anywhere: at the top, inside functions, for type checkers."""
+    """Yield the modules of rspca that a file imports: at the top, inside functions, for type checkers, by place."""
     for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and PLACE.fullmatch(node.value):
+            yield node.value.partition(":")[0]
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names if one.name.split(".")[0] == "rspca")
         elif isinstance(node, ast.ImportFrom):
@@ -79,9 +86,10 @@ def test_imports_inside_functions_and_for_types_are_found(tmp_path):
     (tmp_path / "module.py").write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from rspca.api import relax\n"
         "def f():\n    from rspca.operators import dense\n    import rspca.estimator\n"
-        "    from rspca import __version__\n"
+        "    from rspca import __version__\n    return load('rspca.linalg.eigen:top_pair')\n"
     )
-    assert set(imports_of(tmp_path / "module.py")) == {"rspca.api", "rspca.operators.dense", "rspca.estimator"}
+    found = {"rspca.api", "rspca.operators.dense", "rspca.estimator", "rspca.linalg.eigen"}
+    assert set(imports_of(tmp_path / "module.py")) == found
 
 
 @pytest.mark.parametrize("step", sorted(STEPS))

@@ -24,9 +24,9 @@ def run(*command, **options):
 def installed(tmp_path_factory):
     """A new virtual environment with rspca from this checkout and what it needs, nothing else."""
     folder = tmp_path_factory.mktemp("new-user")
-    run(sys.executable, "-m", "venv", folder / "venv", check=True)
-    pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = run(*pip, ROOT)
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", check=True)  # the pip that is here is quicker
+    pip = [sys.executable, "-m", "pip", "--python", folder / "venv/bin/python", "install"]
+    done = run(*pip, "--quiet", "--no-compile", "--disable-pip-version-check", ROOT)
     if done.returncode and any(words in done.stderr for words in ("Connection", "No matching distribution")):
         pytest.skip("the package index cannot be reached, so nothing can be installed")
     assert done.returncode == 0, done.stderr

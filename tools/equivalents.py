@@ -38,10 +38,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     (
         "certificates/strategy.py",
         'inner.proven("all that is left", inner.lower, (1.0))',
-    ): "the seconds of a bound inside a step are not told",
+    ): "the seconds of a bound inside a step are not reported",
     (
         "certificates/strategy.py",
-        "return leading_pairs(op.restrict(support), (2), tol=1e-9).vectors[:, 0]",
+        "return leading_pairs(op.restrict(support), (2), tol=budgets.SCORE_LOADINGS_TOL).vectors[:, 0]",
     ): "the first of two leading vectors is the leading one",
     (
         "certificates/bounds/low_rank.py",
@@ -61,7 +61,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "a Gram matrix is scaled by a unit only, the same for all features: other scales are refused",
     (
         "linalg/eigen.py",
-        "if n <= DENSE or (start is None and n <= 4 * DENSE) or count > (n * 4):",
+        "if n <= DENSE_FEATURES or (start is None and n <= 4 * DENSE_FEATURES) or count > (n * 4):",
     ): "Lanczos instead of a dense decomposition: the same pairs, the longer way",
     (
         "linalg/vectors.py",
@@ -77,11 +77,11 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "a column of zeros adds nothing, whatever its weight",
     (
         "linalg/eigen.py",
-        "if (count < m <= DENSE < n) and m * n <= 2**20:",
+        "if (count < m <= DENSE_FEATURES < n) and m * n <= DENSE_ENTRIES:",
     ): "the dense decomposition or Lanczos instead: the same pairs, the longer way",
     (
         "linalg/eigen.py",
-        "if count <= m <= DENSE < n and (m * n < 2 ** 20):",
+        "if count <= m <= DENSE_FEATURES < n and (m * n < DENSE_ENTRIES):",
     ): "the dense decomposition or Lanczos instead: the same pairs, the longer way",
     (
         "linalg/explained_variance.py",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca.certificates.certify import certify as certify
     from rspca.estimator import SparsePCA as SparsePCA
     from rspca.estimator import load as load
+    from rspca.formats.reading import read as read
     from rspca.formats.table import Table as Table
-    from rspca.formats.table import read as read
     from rspca.methods import METHODS as METHODS
     from rspca.operators import GramOperator as GramOperator
     from rspca.operators import OperatorMixin as OperatorMixin
@@ -51,7 +51,7 @@ _HOMES = {
     "Certificate": "rspca.certificates.certificate",
     "path": "rspca.analysis.k_path",
     "load": "rspca.estimator",
-    "read": "rspca.formats.table",
+    "read": "rspca.formats.reading",
     "spca": "rspca.singlecell",
     "Table": "rspca.formats.table",
     "Component": "rspca.algorithm.results",

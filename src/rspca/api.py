@@ -1,4 +1,4 @@
-"""The public functions: check what was given, make it an operator, call the core."""
+"""The public functions: check arguments, make the data an operator, call what is below."""
 
 from __future__ import annotations
 
@@ -9,38 +9,24 @@ from typing import Any
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.component import ROUNDINGS, Options, check_memory
-from rspca.algorithm.deflate import DEFLATIONS
-from rspca.algorithm.feature_limits import Choice, Groups, limits
-from rspca.algorithm.loop import one_after_another
+from rspca.algorithm.component import Options
+from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.relax import SOLVERS, Relaxed, best_relaxation, starting_points
-from rspca.algorithm.results import Component, Decomposition, Loop, OnComponent
-from rspca.base.arguments import argument
+from rspca.algorithm.results import Component, Decomposition, OnComponent
 from rspca.base.checks import (
-    as_generator,
     check_choice,
-    check_draws,
     check_integer,
     check_listener,
-    check_n_components,
-    check_options,
     check_real,
-    check_sparsity,
     check_vector,
     real_array,
-    spelled,
 )
-from rspca.base.memory import keep_freed_blocks
-from rspca.base.threads import threads_for
 from rspca.base.types import Array, OnStep, Step
-from rspca.linalg.explained_variance import DEFINITIONS, added_squares, largest_cosine, scores_of
+from rspca.linalg.explained_variance import DEFINITIONS
 from rspca.linalg.vectors import nonzeros, oriented
-from rspca.methods import FOUND_TOGETHER, METHODS
-from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced, prepare
-from rspca.operators.standardized import Centered, Scaled
-from rspca.operators.tall import FormedGram
+from rspca.methods.decompose import checked_settings, decompose_checked
+from rspca.operators.convert import as_operator, balanced, standardize
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -92,7 +78,7 @@ def decompose(
     on_component : callable
         Called with each Component as it is found, before the next one is sought.
     earlier : sequence of Component
-        The first components, found before in the same X with the same options and seed: the work goes on after
+        The first components, found before in the same X with the same options and seed: the work continues after
         them, and the result is that of one run. Not for "spasm" and "rotation", which find all together.
     **options
         As in :class:`SparsePCA`.
@@ -110,130 +96,8 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    options: dict[str, Any] = {
-        "solver": solver, "rounding": rounding, "s": s, "n_draws": n_draws, "polish": polish,
-        "max_iter": max_iter, "tol": tol,
-    }  # fmt: skip
-    check_settings(method=method, normalization=normalization, deflation=deflation, options=options)
-    check_choice("side", side, ("features", "both"))
-    check_certifiable(method, deflation, certify, certify_seconds)
-    check_listener("on_step", on_step)
-    check_listener("on_component", on_component)
-    op, rng, run = as_operator(X), as_generator(random_state), METHODS[method]
-    ks = check_sparsity(k, check_n_components(n_components, op.shape), op.shape[1])
-    ks_samples = _sample_sparsity(side, k_samples, n_components, op)
-    _check_earlier(earlier, method, n_components, op.shape[1])
-    options["groups"] = _limits(groups, max_per_group, X, op.shape[1], max(ks), method, rounding, side)
-    if deflation == "hotelling" and op.has_samples:
-        raise ValueError(
-            f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
-        )
-    before = op.passes
-    check_memory(op, max(ks), sketched=method == "rspca" and solver == "linearized")
-    keep_freed_blocks()
-    op = prepare(op, center=center, scale=scale, n_components=n_components)
-    chosen: dict[str, Any] = {"normalization": normalization, "deflation": deflation, "rng": rng}
-    if method == "rspca":
-        chosen |= options
-    loop: Loop = {"on_step": on_step}
-    if method not in FOUND_TOGETHER:
-        loop |= {"on_component": on_component, "earlier": earlier}
-    with threads_for(op):
-        if certify:
-            from rspca.certificates.certify import assumed, certified
-
-            find = certified(
-                run, seconds=certify_seconds, count=n_components, assumptions=assumed(op, center, scale),
-                center=center, scale=scale, earlier=len(earlier), **chosen,
-            )  # fmt: skip
-            components = one_after_another(find, op, ks, deflation=deflation, **loop)
-        else:
-            components = run(op, n_components, ks, **chosen, **loop)
-        left = run(op.transposed(), n_components, ks_samples, **chosen, on_step=on_step) if ks_samples else []
-        V = np.vstack([c.dense() for c in components])
-        measured, unit = balanced(op)
-        scores = scores_of(measured, V)
-    samples = op.inner if isinstance(op, FormedGram) else op
-    mean, weights = _affine(samples)
-    return Decomposition(
-        components=components, method=method, mean=mean, scale=weights, sample_components=left,
-        explained_variance=unit**2 * added_squares(scores),
-        total_variance=float(op.sq_norms.sum() - op.offset * op.shape[1]),
-        orthogonality=largest_cosine(V.T), score_correlation=largest_cosine(scores),
-        passes=op.passes - before, has_samples=op.has_samples, n_samples=samples.shape[0] if op.has_samples else 0,
-    )  # fmt: skip
-
-
-def _check_earlier(earlier: Sequence[Component], method: str, n_components: int, n: int) -> None:
-    """Refuse components that cannot be the first of those asked for."""
-    if not isinstance(earlier, Sequence) or not all(isinstance(one, Component) for one in earlier):
-        raise TypeError(f"earlier={spelled(earlier)} must be a list of Component, as decompose returned them.")
-    if not len(earlier):
-        return
-    if method in FOUND_TOGETHER:
-        raise ValueError(
-            f"{argument('method', method)} finds all components together; it cannot go on after earlier ones."
-        )
-    if len(earlier) > n_components or any(one.n_features != n for one in earlier):
-        raise ValueError(
-            f"earlier holds {len(earlier)} component(s) of {earlier[0].n_features} features; at most "
-            f"{argument('n_components', n_components)} of the {n} features of X can be continued."
-        )
-
-
-def check_certifiable(method: str, deflation: str, certify: bool, seconds: float) -> None:
-    """Refuse certificates of what cannot have them."""
-    check_choice("certify", certify, (True, False))
-    check_real("certify_seconds", seconds, 0.0, strict=True)
-    if certify and method in ("spasm", "rotation", "pca"):
-        raise ValueError(
-            f"{argument('certify', True)} certifies components found one after another; {argument('method', method)} "
-            "finds them together. "
-            "Choose another method, or give its components to rspca.certify one by one."
-        )
-    if certify and deflation == "hotelling":
-        raise ValueError(
-            f"{argument('certify', True)} needs a deflation that leaves the data positive semidefinite: choose "
-            "'schur', 'projection' or 'orthogonal' instead of 'hotelling'."
-        )
-
-
-def _limits(
-    groups: Any, max_per_group: int, X: Any, n: int, k: int, method: str, rounding: str, side: str
-) -> Groups | None:
-    """Return how many features each group may give, or None; refuse what cannot keep to it."""
-    found = limits(groups, max_per_group, n, getattr(X, "features", None))
-    if found is None:
-        return None
-    if method != "rspca" or rounding != "exact" or side != "features":
-        raise ValueError(
-            f"{argument('groups')} needs {argument('method', 'rspca')}, rounding='exact' and side='features': others "
-            "know no groups."
-        )
-    most = Choice(np.arange(n), found).most
-    if k > most:
-        raise ValueError(
-            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
-            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
-        )
-    return found
-
-
-def check_settings(*, method: str, normalization: str, deflation: str, options: dict[str, Any]) -> None:
-    """Refuse unknown names and values before any work starts."""
-    check_choice("method", method, METHODS)
-    check_choice("normalization", normalization, NORMALIZATIONS)
-    check_choice("deflation", deflation, DEFLATIONS)
-    check_choice("solver", options["solver"], SOLVERS)
-    check_choice("rounding", options["rounding"], ROUNDINGS)
-    check_choice("polish", options["polish"], (True, False))
-    check_draws(options["n_draws"])
-    check_integer("max_iter", options["max_iter"], 1)
-    check_real("tol", options["tol"], 0.0)
-    if options["s"] is not None:
-        check_real("s", options["s"], 0.0, strict=True)
-    if method != "rspca":
-        check_options(options, Options()._asdict(), method)
+    settings = checked_settings(locals())
+    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
 
 
 def relax(
@@ -285,17 +149,17 @@ def relax(
     tol = default if tol is None else check_real("tol", tol, 0.0)
     given = as_operator(X)
     starts = None if start is None else _rows("start", start, given.shape[1])
-    op, unit = balanced(prepare(given, center=center, scale=scale))
+    op, unit = balanced(standardize(given, center=center, scale=scale))
     if not op.sq_norms.any():
         raise ValueError("X has no variance: every column is constant. There is nothing to relax.")
     began = time.perf_counter()
 
-    def tell(iteration: int, variance: float) -> None:
+    def report(iteration: int, variance: float) -> None:
         if on_step is not None:
             on_step(Step("relax", 0, iteration, unit**2 * variance, None, time.perf_counter() - began))
 
     best = best_relaxation(
-        op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=tell
+        op, k, starts or starting_points(op, solver), solver=solver, max_iter=max_iter, tol=tol, on_iteration=report
     )
     return best._replace(x=oriented(best.x, op.dtype), variance=unit**2 * best.variance)
 
@@ -312,7 +176,7 @@ def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: b
     check_choice("how", how, NORMALIZATIONS)
     given = as_operator(X)
     vector = check_vector("x", x, given.shape[1])
-    op, _ = balanced(prepare(given, center=center, scale=scale))
+    op, _ = balanced(standardize(given, center=center, scale=scale))
     support = nonzeros(vector)
     out = np.zeros(op.shape[1])
     out[support] = NORMALIZATIONS[how](op, support, vector[support])
@@ -342,7 +206,7 @@ def explained_variance(
     check_choice("definition", definition, DEFINITIONS)
     given = as_operator(X)
     rows = np.vstack(_rows("V", V, given.shape[1]))
-    op, unit = balanced(prepare(given, center=center, scale=scale))
+    op, unit = balanced(standardize(given, center=center, scale=scale))
     values = DEFINITIONS[definition](op, rows)
     return values if definition == "pca_share" else unit**2 * values
 
@@ -353,27 +217,3 @@ def _rows(name: str, vectors: Any, n: int) -> list[Array]:
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"{name} has shape {np.shape(vectors)}; give a vector of length {n}, or several as rows.")
     return [check_vector(name, row, n) for row in rows]
-
-
-def _sample_sparsity(side: str, k_samples: Any, n_components: int, op: OperatorMixin) -> list[int] | None:
-    if side == "features":
-        if k_samples is not None:
-            raise ValueError("k_samples is the sparsity of the left vectors: it needs side='both'.")
-        return None
-    if not op.has_samples:
-        raise ValueError("side='both' needs samples; a Gram matrix has none.")
-    if k_samples is None:
-        raise ValueError("side='both' needs k_samples, the number of samples in each left vector.")
-    return check_sparsity(k_samples, n_components, op.shape[0], "k_samples", "samples")
-
-
-def _affine(op: OperatorMixin) -> tuple[Array, Array]:
-    """Return the mean and the scale that `prepare` put round the data."""
-    n = op.shape[1]
-    mean, spread = np.zeros(n), np.ones(n)
-    if isinstance(op, Scaled):
-        constant = op.weights == 0.0  # such columns are left out; they count as not scaled
-        spread, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner
-    if isinstance(op, Centered):
-        mean = op.mean
-    return mean, spread

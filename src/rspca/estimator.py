@@ -6,7 +6,8 @@ import collections
 import numbers
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rspca.algorithm.results import Component, OnComponent
-from rspca.api import decompose
+from rspca.algorithm.loop import LoopOptions
+from rspca.algorithm.results import Component, Decomposition, OnComponent
 from rspca.base.arguments import argument, where_known
 from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
 from rspca.base.dataframes import with_plain_columns
@@ -27,6 +28,7 @@ from rspca.formats.named import plain
 from rspca.formats.table import Table
 from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
 from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
 from rspca.operators.near_zero import about
@@ -55,7 +57,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features per component. More than there are features: all of them, with a warning.
     method : str, default="rspca"
         A key of ``rspca.METHODS``. Options from `solver` to `n_draws`, and `polish`, `max_iter` and `tol`, belong to
-        "rspca"; options of other methods are arguments of their functions in ``rspca.METHODS``.
+        "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``.
     solver : {"linearized", "projected"}, default="linearized"
         Stage 1. "projected" is the paper's; its fixed point is not stationary for the relaxed problem.
     rounding : {"exact", "bernoulli"}, default="exact"
@@ -176,12 +178,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any = None, *, on_step: OnStep | None = None, on_component: OnComponent | None = None,
-        earlier: Sequence[Component] = (), **unsupported: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        on_step: OnStep | None = None,
+        on_component: OnComponent | None = None,
+        earlier: Sequence[Component] = (),
+        **unsupported: Any,
+    ) -> Self:
         """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`.
 
-        `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and going on after a stop.
+        `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and resuming after a stop.
         """
         if unsupported:
             weights = (
@@ -193,33 +201,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
                 f"and earlier.{weights}"
             )
-        before = dict(self.__dict__)
-        try:
-            return self._fit(X, on_step, on_component, earlier)
-        except BaseException:  # half of a new model and half of an old one would be neither
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        fit_model(self, X, None, LoopOptions(on_step, on_component, earlier))
+        return self
 
-    def _fit(
-        self, X: Any, on_step: OnStep | None, on_component: OnComponent | None, earlier: Sequence[Component]
-    ) -> Self:
-        X = self._checked(X, reset=True)
-        n_features = X.shape[1]
-        options = self.get_params(deep=False)
-        options["k"] = _at_most(self.k, n_features)
-        found = decompose(X, **options, on_step=on_step, on_component=on_component, earlier=earlier)
-        dtype = getattr(as_operator(X) if isinstance(X, Table) else X, "dtype", np.dtype(float))
-        dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(float)
+    def _store(self, found: Decomposition, dtype: np.dtype[Any]) -> None:
+        """Set the attributes that a fit has, from what was found."""
         divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
-        if not all(c.converged for c in found.components):
-            why = (
-                f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{self.max_iter} iterations"
-                f"{where_known('max_iter', '; raise max_iter or tol')}."
-                if self.method == "rspca"
-                else f"{argument('method', self.method)} did not converge in its own number of iterations."
-            )
-            warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=3)
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)
@@ -231,11 +218,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
         if self.certify:
             self.certificates_ = [c.certificate for c in found.components]
-        self._report_linkage(X)
-        if self.method == "rspca":
-            rows: list[Any] = [c.inclusion_probability for c in found.components]
-            self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(rows))
-        return self
+        probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
+        if probabilities:
+            self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(probabilities))
 
     def transform(self, X: Any) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
@@ -286,7 +271,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _both_snps(self, X: Any) -> bool:
         """Tell whether this model and X both know SNPs, so that alleles decide what is counted."""
-        return isinstance(X, Table) and are_snps(getattr(self, "features_", None)) and are_snps(X.features)
+        known = getattr(self, "features_", None)
+        return isinstance(X, Table) and bool(known) and are_snps(known) and are_snps(X.features)
 
     def _used_features(self) -> Array:
         return np.flatnonzero(np.any(self.components_ != 0.0, axis=0))
@@ -305,7 +291,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return known is None or not table.has_feature_names or np.array_equal(known, table.feature_names)
 
     def score_table(self, table: Table) -> dict[str, Array]:
-        """Return the scores of a table beside what it tells of its samples: for genotypes, FID and IID."""
+        """Return the scores of a table next to what it knows of its samples: for genotypes, FID and IID."""
         scores = self.transform(table)
         names = self.get_feature_names_out()
         return dict(table.samples) | {str(name): np.asarray(scores)[:, i] for i, name in enumerate(names)}
@@ -364,11 +350,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kind: Any = collections.namedtuple("Feature", [*Feature._fields, *known], rename=True) if known else Feature
         return [
             kind(
-                int(i) if names is None else names[i], float(v[i]), None if chance is None else float(chance[i]),
+                int(i) if names is None else names[i],
+                float(v[i]),
+                None if chance is None else float(chance[i]),
                 *(column[i].item() for column in known.values()),
             )
             for i in order
-        ]  # fmt: skip
+        ]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
@@ -398,14 +386,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = with_plain_columns(without_mask(X))
         try:
             return validate_data(
-                self, X, reset=reset, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False,
+                self,
+                X,
+                reset=reset,
+                accept_sparse=("csr", "csc"),
+                dtype="numeric",
+                ensure_all_finite=False,
                 ensure_min_samples=2 if reset and check_center(self.center) else 1,
-            )  # fmt: skip
+            )
         except (ValueError, TypeError) as error:  # messages of scikit-learn run over several lines
             raise in_one_line(error) from error
 
     def _warn_without_means(self) -> None:
-        """Say so where scores are not centered, because a Gram matrix told no means."""
+        """Warn that scores are not centered if the model was fitted to a Gram matrix, which has no means."""
         if self.center and self.n_samples_ == 0:
             message = "The model was fitted to a Gram matrix, which has no means: X is taken as it is. Center it first."
             warnings.warn(message, UserWarning, stacklevel=3)
@@ -422,10 +415,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
-        for name in (
-            "features_", "feature_names_in_", "term_weights_", "linked_share_", "certificates_",
-            "inclusion_probability_",
-        ):  # fmt: skip
+        known = "features_ feature_names_in_ term_weights_ linked_share_ certificates_ inclusion_probability_"
+        for name in known.split():
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
@@ -446,14 +437,46 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
+def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOptions) -> None:
+    """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
+    with _unchanged_on_failure(model):
+        X = model._checked(X, reset=True)
+        settings = checked_settings(model.get_params(deep=False)) if settings is None else settings
+        settings = settings._replace(k=_at_most(model.k, X.shape[1]), groups=model.groups)
+        found = decompose_checked(X, settings, loop)
+        if not all(component.converged for component in found.components):
+            why = (
+                f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{model.max_iter} iterations"
+                f"{where_known('max_iter', '; raise max_iter or tol')}."
+                if settings.method.rounds
+                else f"{argument('method', model.method)} did not converge in its own number of iterations."
+            )
+            warnings.warn(f"{why} What it reached was used all the same.", ConvergenceWarning, stacklevel=3)
+        dtype = getattr(X.operator if isinstance(X, Table) else X, "dtype", np.dtype(float))
+        model._store(found, dtype if dtype in (np.float32, np.float64) else np.dtype(float))
+        model._report_linkage(X)
+
+
+@contextmanager
+def _unchanged_on_failure(model: SparsePCA) -> Iterator[None]:
+    """Leave a model as it was if the block fails: half of a new model and half of an old one would be neither."""
+    before = dict(model.__dict__)
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
+
+
 def _at_most(k: Any, n_features: int) -> Any:
     """Return k, with entries above the number of features lowered to it and a warning."""
     each: list[Any] = np.asarray(k, dtype=object).reshape(-1).tolist() if np.ndim(k) < 2 else []
-    if not all(isinstance(one, numbers.Integral) for one in each) or all(one <= n_features for one in each):
+    if not all(isinstance(entry, numbers.Integral) for entry in each) or all(entry <= n_features for entry in each):
         return k
     message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
-    return min(k, n_features) if np.ndim(k) == 0 else [min(one, n_features) for one in k]
+    return min(k, n_features) if np.ndim(k) == 0 else [min(entry, n_features) for entry in k]
 
 
 def load(path: str | os.PathLike[str]) -> SparsePCA:

@@ -1,4 +1,4 @@
-"""Fitted models as files: one .npz of arrays with a JSON member; nothing in it is ever executed."""
+"""Fitted models as files: one .npz of arrays with a JSON member; reading executes nothing in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NORM = "l2"
 
 
 def write_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to `path`: to a temporary file beside it, then moved into place."""
+    """Write a fitted model to `path`: to a temporary file in the same folder, which is then renamed."""
     check_is_fitted(model)
     arrays = {name: getattr(model, name) for name in _ARRAYS}
     arrays |= _packed("components", scipy.sparse.csr_array(model.components_))
@@ -79,7 +79,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 class OtherFormat(ValueError):
-    """A model of another version of rspca."""
+    """A model file of another version of rspca."""
 
 
 def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: Any) -> Any:
@@ -114,7 +114,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
             raise ValueError("what it has as rounding probabilities are none of its components")
     if "certificates" in meta:
-        model.certificates_ = [Certificate.from_json(one) for one in meta["certificates"]]
+        model.certificates_ = [Certificate.from_json(document) for document in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
             raise ValueError(f"{len(model.certificates_)} certificates do not fit {model.n_components_} components")
     if "feature_names_in_" in arrays:
@@ -124,7 +124,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         model.feature_names_in_ = names.astype(object)
     known = {name: column for name, column in arrays.items() if name.startswith(_FEATURES)}
     if any(column.shape != (model.n_features_in_,) or column.dtype.kind not in "biufU" for column in known.values()):
-        raise ValueError(f"what is told of features is not told of {model.n_features_in_}")
+        raise ValueError(f"the properties of features do not have {model.n_features_in_} entries")
     if known:
         model.features_ = {name.removeprefix(_FEATURES): column for name, column in known.items()}
     if _TEXT in meta:  # models of documents that earlier versions saved do not have it
@@ -152,9 +152,11 @@ def _term_weights(meta: dict[str, Any], arrays: dict[str, Any], vocabulary: Any)
 
 def _packed(name: str, matrix: Any) -> dict[str, Any]:
     return {
-        f"{name}.data": matrix.data, f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr,
+        f"{name}.data": matrix.data,
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
         f"{name}.shape": np.array(matrix.shape),
-    }  # fmt: skip
+    }
 
 
 def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
@@ -166,7 +168,7 @@ def _unpacked(name: str, arrays: dict[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON knows it; a generator object has no place in a file and becomes None."""
+    """Return a parameter as a value of JSON; a random generator becomes None."""
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if isinstance(value, np.generic):
@@ -174,7 +176,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Iterable):  # lists, arrays, ranges, columns of frames
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if is_missing(value):
         return None
     raise TypeError(f"{spelled(value)} cannot be saved; set it to what text, numbers and lists can say.")

@@ -12,13 +12,13 @@ import numpy as np
 
 from rspca.base.checks import check_integer, shown
 from rspca.estimator import SparsePCA
-from rspca.formats.h5ad import chosen_variables, held
+from rspca.formats.h5ad import chosen_variables, load_or_stream
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
 from rspca.operators.convert import as_operator
 from rspca.operators.streamed import memory_size
 
 CELLS_LOOKED_AT = 500
-"""Cells whose values tell raw counts from normalized ones."""
+"""Cells whose values decide whether data are raw counts."""
 
 
 class _Default:
@@ -120,10 +120,12 @@ def spca(
         warnings.warn(
             f"{which} holds whole numbers, like raw counts: components then follow the depth of cells and the most "
             "abundant genes. Normalize first, for example with sc.pp.normalize_total(adata) and sc.pp.log1p(adata), or "
-            "choose another layer.", UserWarning, stacklevel=2,
-        )  # fmt: skip
+            "choose another layer.",
+            UserWarning,
+            stacklevel=2,
+        )
     if adata.isbacked and layer is None:
-        op = as_operator(held(X, genes, memory, str(adata.filename)))
+        op = as_operator(load_or_stream(X, genes, memory, str(adata.filename)))
     else:
         op = as_operator(X if genes is None else X[:, genes])
     model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options).fit(op)
@@ -146,11 +148,11 @@ def _store(
     if model.certify:
         proven = model.certificates_
         found["certificates"] = {
-            "lower": np.array([one.lower for one in proven]),
-            "upper": np.array([one.upper for one in proven]),
-            "gap": np.array([one.gap for one in proven]),
-            "status": np.array([one.status for one in proven]),
-            "json": np.array([json.dumps(one.as_json()) for one in proven]),
+            "lower": np.array([certificate.lower for certificate in proven]),
+            "upper": np.array([certificate.upper for certificate in proven]),
+            "gap": np.array([certificate.gap for certificate in proven]),
+            "status": np.array([certificate.status for certificate in proven]),
+            "json": np.array([json.dumps(certificate.as_json()) for certificate in proven]),
         }
     adata.obsm[in_obsm] = scores
     adata.varm[in_varm] = loadings

@@ -6,7 +6,7 @@ import pytest
 import rspca
 from rspca.algorithm import ascent, budgets, component
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.sketch import Sketch, Whole
+from rspca.algorithm.sketch import FullData, Sketch
 from rspca.linalg.vectors import l1_l2_maximizer, top_k
 from rspca.operators import as_operator
 
@@ -22,18 +22,16 @@ def silent(*_):
     """Tell nobody."""
 
 
-class Counted:
-    """A stand-in that counts how often X is asked."""
+def counted(data):
+    """Return the data, which count from now on how often X confirms a vector."""
+    data.asked, confirm = 0, data.confirm
 
-    def __init__(self, data):
-        self.data, self.asked = data, 0
+    def count(x):
+        data.asked += 1
+        return confirm(x)
 
-    def __getattr__(self, name):
-        return getattr(self.data, name)
-
-    def confirm(self, x):
-        self.asked += 1
-        return self.data.confirm(x)
+    data.confirm = count
+    return data
 
 
 def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(monkeypatch):
@@ -59,7 +57,7 @@ def test_a_sketch_gives_the_largest_gradients_or_all_if_few_would_be_left_out():
 @pytest.mark.parametrize("seed", range(3))
 def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
     op = planted(seed=seed)
-    data = Counted(Sketch(op))
+    data = counted(Sketch(op))
     for k in (6, 12, 40):
         data.asked = 0
         end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, report=silent)
@@ -76,7 +74,7 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
     op, steps = as_operator(X), []
     values, vectors = np.linalg.svd(X)[1:]
     assert 3.0 < np.abs(vectors[0]).sum() < 12.0
-    data = Counted(Sketch(op))
+    data = counted(Sketch(op))
     end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, report=lambda *one: steps.append(one))
     assert end.converged
     assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
@@ -90,7 +88,7 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
 
 def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
-    data = Counted(Whole(op))
+    data = counted(FullData(op))
     starts = data.directions()
     end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, report=silent)
     assert end.converged
@@ -118,11 +116,11 @@ def test_a_sketch_is_polished_from_draws_only_where_these_may_lead_elsewhere(mon
 
 def test_polishing_on_a_sketch_asks_as_long_as_that_gains():
     op = planted()
-    data = Counted(Sketch(op))
+    data = counted(Sketch(op))
     V = np.zeros((2500, 1))
     V[np.arange(6, 18), 0] = 1.0
     V /= np.linalg.norm(V)
     gradient = op.gram(V[:, 0])
-    end = ascent.improve_by_sketch(data, V, 12, gradient, Choice(np.arange(2500)), tol=1e-6, report=silent)
+    end = ascent.improve_on_sketch(data, V, gradient, Choice(np.arange(2500)), tol=1e-6, report=silent)
     assert end.support.tolist() == list(range(12))
     assert 1 <= data.asked <= 6

@@ -10,7 +10,7 @@ import rspca
 
 # issue 14, item 8; tools/blas_threads.py has two hundred of these
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("seed", "noise"), [(0, 0.3), (1, 0.3), (2, 0.3), (3, 1.0), (4, 1.0)])
+@pytest.mark.parametrize(("seed", "noise"), [(0, 0.3), (2, 0.3), (3, 1.0)])
 def test_near_tied_factors_give_the_same_components_with_one_and_two_blas_threads(seed, noise, dtype):
     X = near_tied_factors(seed, 500, 2100, noise=noise, dtype=dtype)
     supports = []

@@ -206,7 +206,7 @@ def test_data_of_rank_one_far_from_zero_have_one_component(scheme, dtype):
 def test_two_samples_at_different_distances_from_zero_have_one_component(scheme):
     """Found by tools/truth.py: norms a hundred deviations from zero had errors beyond what clipped them."""
     rng = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(80):
         X = rng.standard_normal((2, 5)) + 10.0 ** rng.uniform(0.0, 3.0, 5)
         for k in (1, 2, 5):
             with warnings.catch_warnings():

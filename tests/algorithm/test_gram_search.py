@@ -95,7 +95,7 @@ def test_known_supports_are_improved_and_never_lost():
     ends = found(A, 6, known=[known])
     assert ends[0].variance >= variance(A, known)
     with_starts = {end.support.tobytes() for end in ends}
-    alone = gs.exchange_features(A.__getitem__, A.diagonal(), known, every(A))
+    alone = gs.swap_features(A.__getitem__, A.diagonal(), known, every(A))
     assert alone.support.tobytes() in with_starts
 
 

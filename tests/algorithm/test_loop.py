@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse
 
 import rspca
-from rspca.methods import FOUND_TOGETHER
 
-ONE_BY_ONE = sorted(set(rspca.METHODS) - set(FOUND_TOGETHER))
+JOINT = sorted(name for name, method in rspca.METHODS.items() if method.joint)
+ONE_BY_ONE = sorted(set(rspca.METHODS) - set(JOINT))
 
 
 class Stopped(Exception):
@@ -111,7 +111,7 @@ def test_the_estimator_goes_on_too():
     np.testing.assert_array_equal(again.explained_variance_, whole.explained_variance_)
 
 
-@pytest.mark.parametrize("method", FOUND_TOGETHER)
+@pytest.mark.parametrize("method", JOINT)
 def test_methods_that_find_all_together_refuse_to_go_on(method):
     earlier = rspca.decompose(data(), 1, k=4).components
     with pytest.raises(ValueError, match="finds all components together"):

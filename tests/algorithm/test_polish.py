@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 import rspca
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import _best_exchange
+from rspca.algorithm.gram_search import _best_swap
 from rspca.algorithm.polish import (
     Polished,
     climb,
-    climbs,
+    climb_each,
     exchange,
-    exchanges_affordable,
     power_steps,
     refit,
     swap,
+    swaps_affordable,
 )
 from rspca.linalg.vectors import spread
 
@@ -232,7 +232,7 @@ def test_exchanges_by_worth_never_lose_variance_and_keep_k_eligible_features(see
     support = np.sort(rng.choice(eligible, k, replace=False))
     value, loadings = refit(op.restrict(support), np.ones(k))
     start = Polished(support, loadings, value, 0, None)
-    found = exchange(op, start, op.gradient(op.restrict(support), support, loadings), choice=Choice(eligible), most=3)
+    found = exchange(op, start, op.gradient(op.restrict(support), support, loadings), choice=Choice(eligible), rounds=3)
     assert found.variance >= value * (1.0 - 1e-12)
     assert len(found.support) == k
     assert set(found.support) <= set(eligible)
@@ -245,7 +245,7 @@ def test_exchanges_by_worth_leave_where_power_steps_stay():
     start = Polished(np.array([0]), np.ones(1), 1.0, 0, None)
     stayed = climb(op, np.array([1.0, 0.0]), 1, choice=Choice(np.arange(2)), tol=1e-9, max_iter=10)
     assert stayed.support.tolist() == [0]
-    assert exchange(op, start, np.array([1.0, 0.5]), choice=Choice(np.arange(2)), most=2).support.tolist() == [1]
+    assert exchange(op, start, np.array([1.0, 0.5]), choice=Choice(np.arange(2)), rounds=2).support.tolist() == [1]
 
 
 def test_climbs_that_meet_go_on_as_one():
@@ -255,11 +255,11 @@ def test_climbs_that_meet_go_on_as_one():
 
     def ends_and_passes(*starts):
         op = rspca.as_operator(X)
-        return climbs(op, np.column_stack(starts), 5, **options), op.passes
+        return climb_each(op, np.column_stack(starts), 5, **options), op.passes
 
     far, other = np.zeros(60), np.zeros(60)
     far[40:45], other[0:5] = 1.0, 1.0
-    steps = [climbs(rspca.as_operator(X), far[:, None], 5, **options | {"max_iter": i})[0] for i in range(4)]
+    steps = [climb_each(rspca.as_operator(X), far[:, None], 5, **options | {"max_iter": i})[0] for i in range(4)]
     assert steps[1].variance < steps[2].variance
     on_the_way = spread(steps[1].loadings, steps[1].support, 60)
     [alone], passes = ends_and_passes(far)
@@ -285,7 +285,7 @@ def exchanges_of(seed, most, n=14, k=5, unit=1.0):
 
 def again(op, start, most):
     gradient = op.gradient(op.restrict(start.support), start.support, start.loadings)
-    return exchange(op, start, gradient, choice=Choice(np.arange(op.shape[1])), most=most)
+    return exchange(op, start, gradient, choice=Choice(np.arange(op.shape[1])), rounds=most)
 
 
 def test_exchanges_go_on_as_long_as_they_are_worthwhile(monkeypatch):
@@ -362,10 +362,10 @@ def test_climbing_ends_where_the_largest_gradients_are_the_support_or_nothing_is
 def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeypatch):
     monkeypatch.setattr("rspca.algorithm.budgets.SWAP_MAX_PAIRS", 100)
     monkeypatch.setattr("rspca.algorithm.budgets.SWAP_MAX_ENTRIES", 200)
-    assert exchanges_affordable(10, 20)  # 100 pairs, 200 entries
-    assert not exchanges_affordable(10, 21)
-    assert not exchanges_affordable(20, 21)  # 20 pairs, 420 entries
-    assert not exchanges_affordable(2, 60)  # 116 pairs, 120 entries
+    assert swaps_affordable(10, 20)  # 100 pairs, 200 entries
+    assert not swaps_affordable(10, 21)
+    assert not swaps_affordable(20, 21)  # 20 pairs, 420 entries
+    assert not swaps_affordable(2, 60)  # 116 pairs, 120 entries
 
 
 @pytest.mark.parametrize(("k", "tries"), [(3, 8), (100, 8), (101, 2)])
@@ -377,11 +377,11 @@ def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k,
         score[1] = np.arange(9, 0, -1)  # feature k is the most promising one
         diagonal[k + rank - 1] = 5.0  # the best one
         rows = np.diag(diagonal)[:k]
-        found = _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 1.0)
+        found = _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), score, 1.0)
         assert found[0] == 1
         assert (found[1] == k + rank - 1) == (rank <= tries)
-        assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
-    assert _best_exchange(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None
+        assert _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
+    assert _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None
 
 
 def test_swaps_are_counted_and_limited(monkeypatch):

@@ -10,7 +10,7 @@ from support.exact_cases import DATA, check_case, exact_case, exact_gram, rounde
 import rspca
 from rspca.certificates.certificate import Certificate
 
-SEEDS = 240
+SEEDS = 180
 
 
 @pytest.mark.parametrize("part", range(6))

@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 @pytest.mark.slow
 def test_twenty_kills_lose_nothing(tmp_path):
-    run = Killing(write_data(tmp_path / "data.npy"), seed=0)
+    run = Killing(write_data(tmp_path / "data.npy", 200, 1500), seed=0)
     run.until(20)
     assert run.kills == 20
     assert run.finished >= 1
@@ -339,7 +339,7 @@ def test_a_full_disk_where_numba_keeps_its_code_ends_no_work(tmp_path):
     path = f"{source_folder()}:{tmp_path}"
     result = rspca_command(program=KEPT, NUMBA_CACHE_DIR=str(tmp_path / "kept"), PYTHONPATH=path)
     assert result.stdout == "2 3\n", result.stderr
-    assert result.stderr.count("could not keep a compiled kernel (file too large)") >= 1
+    assert result.stderr.count("could not store a compiled kernel (file too large)") >= 1
 
 
 UNCOMPILED = """

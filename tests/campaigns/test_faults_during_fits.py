@@ -75,14 +75,14 @@ def test_a_table_in_memory_may_change_after_it_was_read(folder, monkeypatch):
 
 
 def test_data_that_change_while_they_are_read_are_an_error(folder, monkeypatch):
-    read = rspca.formats.table.read
+    read = rspca.formats.reading.read
 
     def read_and_change(*arguments, **options):
         found = read(*arguments, **options)
         write_table(folder / "table.csv", 31, 12)
         return found
 
-    monkeypatch.setattr("rspca.formats.table.read", read_and_change)
+    monkeypatch.setattr("rspca.formats.reading.read", read_and_change)
     for command in (SMALL, ("path", "table.csv", "--ks", "2", "-o", "path.csv")):
         write_table(folder / "table.csv", 30, 12)
         result = call(*command, cwd=folder)
@@ -128,20 +128,20 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
     data.write_bytes(whole)
     status, said = ended(tmp_path, *FIT_MAPPED, "--resume")
     assert status == 0, said
-    assert "going on after 2 component(s)" in said
+    assert "continuing after 2 component(s)" in said
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 
 
 INTERRUPTS = {
-    "reading": ("rspca.formats.table.read", "nothing was written."),
+    "reading": ("rspca.formats.reading.read", "nothing was written."),
     "checksums": ("rspca.cli.support.provenance.described", "nothing was written."),
     "relaxing": ("rspca.algorithm.component.relax", "{found}"),
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
     "certifying": ("rspca.certificates.strategy.in_memory", "{found}"),
     "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
-    "between components": ("rspca.algorithm.loop.DEFLATIONS.schur", "{found}"),
+    "between components": ("rspca.algorithm.deflate.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.cli.support.checkpoint.written_atomically", "{found}"),
     "scores": ("rspca.estimator.SparsePCA.transform", "{all}"),
     "writing the model": ("rspca.model_files.written_atomically", "{all}"),
@@ -155,8 +155,8 @@ FIT_CERTIFIED = ("fit", "table.csv", "-k", "5", "-n", "2", "--certify", "--secon
 @pytest.mark.parametrize("phase", INTERRUPTS)
 def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found(tmp_path, phase, count):
     """The interrupt comes as the phase begins for the first or for the second time."""
-    X = np.random.default_rng(0).standard_normal((60, 25))
-    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(25)), comments="")
+    X = np.random.default_rng(0).standard_normal((30, 14))
+    np.savetxt(tmp_path / "table.csv", X, delimiter=",", header=",".join(f"f{j}" for j in range(14)), comments="")
     place, said = INTERRUPTS[phase]
     holder, name, function = found_at(place)
     calls = 0
@@ -187,7 +187,7 @@ def test_an_interrupt_in_every_phase_ends_with_one_line_and_keeps_what_was_found
     elif kept == 0:
         assert one_line(result.stderr) == "rspca: interrupted; no component was found yet."
     else:
-        words = f"{kept} of 2 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+        words = f"{kept} of 2 component(s) are kept in out/partial.npz: the same command with --resume continues."
         assert one_line(result.stderr) == f"rspca: interrupted; {words}"
         assert kept == (2 if said == "{all}" else 1)
         again = call(*FIT_CERTIFIED, cwd=tmp_path)
@@ -227,7 +227,7 @@ from rspca.cli import main; main()
     result = rspca_command(*SMALL, "--no-report", cwd=folder, program=program)
     late = time.monotonic() - float(result.stdout)
     assert result.returncode == 130
-    words = "1 of 3 component(s) are kept in out/partial.npz: the same command with --resume goes on."
+    words = "1 of 3 component(s) are kept in out/partial.npz: the same command with --resume continues."
     assert one_line(result.stderr) == f"rspca: interrupted; {words}"
     assert late < 10.0  # two seconds on a machine that is not loaded
     assert kept_components(folder / "out" / "partial.npz") == 1

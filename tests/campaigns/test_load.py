@@ -55,7 +55,7 @@ def blas_threads():
 
 
 def test_fits_in_threads_find_what_they_find_alone():
-    cases = [(seed, shape, sparse) for seed in range(4) for shape in ((60, 40), LARGE) for sparse in (False, True)]
+    cases = [(seed, shape, sparse) for seed in range(2) for shape in ((60, 40), LARGE) for sparse in (False, True)]
     alone = [fitted(*case) for case in cases]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda case: fitted(*case), cases))
@@ -65,7 +65,7 @@ def test_fits_in_threads_find_what_they_find_alone():
 
 def test_threads_that_share_an_operator_do_not_mix_up_their_columns():
     op = rspca.as_operator(data(0, LARGE))
-    ks = [3, 5, 8, 13, 21, 34, 55, 89]
+    ks = [3, 8, 21, 55, 89]
     alone = [rspca.decompose(data(0, LARGE), 1, k=k, random_state=0).loadings for k in ks]
     with ThreadPoolExecutor(len(ks)) as pool:
         together = list(pool.map(lambda k: rspca.decompose(op, 1, k=k, random_state=0).loadings, ks))
@@ -76,7 +76,7 @@ def test_threads_that_share_an_operator_do_not_mix_up_their_columns():
 def test_packed_genotypes_in_threads_give_the_same_bits(bed):
     alone = packed_components(bed)
     with ThreadPoolExecutor(6) as pool:
-        for found in pool.map(lambda _: packed_components(bed), range(12)):
+        for found in pool.map(lambda _: packed_components(bed), range(6)):
             np.testing.assert_array_equal(found, alone)
 
 
@@ -216,7 +216,7 @@ def test_a_grid_search_in_processes_is_that_in_one():
 
 # --- memory ---------------------------------------------------------------------------------------------------------
 
-A_THOUSAND_FITS = """
+MANY_FITS = """
 import gc, numpy as np, rspca
 
 def resident():
@@ -230,7 +230,7 @@ def fit(seed):
 for seed in range(100):
     fit(seed)
 before = resident()
-for seed in range(1000):
+for seed in range(500):
     fit(seed)
 print(resident() - before)
 """
@@ -238,10 +238,10 @@ print(resident() - before)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="resident memory is read from /proc")
-def test_a_thousand_fits_leave_nothing_behind():
-    done = subprocess.run([sys.executable, "-c", A_THOUSAND_FITS], capture_output=True, text=True, timeout=300)
+def test_hundreds_of_fits_leave_nothing_behind():
+    done = subprocess.run([sys.executable, "-c", MANY_FITS], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 5.0  # MB
+    assert float(done.stdout) < 2.5  # MB: 5 kB a fit
 
 
 def test_what_a_fit_allocates_is_freed_with_its_model():

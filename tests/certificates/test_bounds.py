@@ -372,7 +372,7 @@ def test_everything_that_products_prove_is_true(seed):
     op = operator(one).to_float64()
     k = 1 + seed % one.n
     run = progress(one.A, k, 0.5)
-    strategy.by_products(run, strategy.Known(op), k)
+    strategy.by_products(run, strategy.ProofState(op), k)
     for bound in run.bounds:
         assert is_bound(bound.value + 1e-11 * np.trace(one.A), one.A, k), bound
     assert run.lower <= optimum(one.A, k) * (1.0 + 1e-9)
@@ -383,7 +383,7 @@ def test_everything_that_products_prove_is_true(seed):
 def test_steps_from_one_feature_to_the_next_are_proven_for_all_features(seed):
     one = case(seed)
     op = operator(one).to_float64()
-    steps = list(certified_steps(strategy.Known(op), one.n, progress(one.A, 1)))
+    steps = list(certified_steps(strategy.ProofState(op), one.n, progress(one.A, 1)))
     assert steps[0].k == 1
     for step in steps:
         best = optimum(one.A, step.k)
@@ -434,7 +434,7 @@ def test_single_precision_data_are_the_same_numbers_in_double_precision(seed, ki
     np.testing.assert_allclose(op.samples_gram(weights), (true * weights) @ true.T, **close)
     raised = precision.sq_norms(op)
     assert (raised >= (true**2).sum(axis=0) * (1.0 - NOTHING)).all()
-    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * precision.reach(op) ** 2).all()
+    assert (raised <= (true**2).sum(axis=0) + 2.0 * precision.sum_error(op) * op.rounding_lengths() ** 2).all()
     assert op.to_float64() is op
 
 

@@ -189,7 +189,7 @@ def test_eigenvalues_are_raised_by_what_their_decomposition_may_have_lost():
 def test_rows_that_are_streamed_are_longer_by_their_errors(monkeypatch):
     monkeypatch.setattr(precision, "sum_error", lambda op: 1e-3)
     op = DenseOperator(np.random.default_rng(0).standard_normal((6, 9)))
-    A, r2, d = op.gram_block(np.arange(9)), precision.reach(op) ** 2, precision.sq_norms(op)
+    A, r2, d = op.gram_block(np.arange(9)), op.rounding_lengths() ** 2, precision.sq_norms(op)
     rows = A - np.diag(np.diagonal(A))
     for k in (1, 2, 4):
         slack = 1e-3 * np.sqrt(r2 * largest(r2, k - 1))
@@ -260,7 +260,7 @@ def test_a_term_covers_every_product_and_length_within_the_errors(monkeypatch):
         error = 10.0 ** rng.uniform(-6, -2)
         monkeypatch.setattr(precision, "sum_error", lambda op, error=error: error)
         op = DenseOperator(rng.standard_normal((6, 400)))
-        reach, lengths = precision.reach(op), op.sq_norms
+        reach, lengths = op.rounding_lengths(), op.sq_norms
         inner = op.rmatmat(rng.standard_normal(6) / 3.0)
         rho = rng.uniform(0.05, 0.9) * float(lengths.max())
         alpha, beta = 10.0 ** rng.uniform(-1, 0.5, (2, 400))

@@ -10,7 +10,7 @@ from rspca.certificates import budgets, engines, nodes
 from rspca.certificates.search import search
 
 PITPROPS = rspca.GramOperator(rspca.datasets.load_pitprops())
-NOISE = np.random.default_rng(0).standard_normal((60, 40))
+NOISE = np.random.default_rng(0).standard_normal((40, 24))
 """Data whose proof takes hundreds of nodes."""
 
 
@@ -43,18 +43,8 @@ print(found.engine, found.nodes > 1, found.status, "numba" in sys.modules)
 
 
 # issue 14, item 21
-def test_the_demo_compiles_nothing_on_a_new_machine(tmp_path):
-    cache = tmp_path / "numba"
-    cache.mkdir()
-    result = rspca_command("demo", "--out", "demo", cwd=tmp_path, NUMBA_CACHE_DIR=str(cache), MPLBACKEND="agg")
-    assert result.returncode == 0, result.stderr
-    assert "proven optimal" in result.stdout
-    assert not list(cache.iterdir())
-
-
-# issue 14, item 21
 def test_a_long_proof_is_compiled_and_that_is_reported_once(fresh, monkeypatch):
-    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 2000)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 500)
     for work in (
         lambda on_step: rspca.certify(NOISE, 5, seconds=5, on_step=on_step).engine,
         lambda on_step: rspca.decompose(NOISE, 1, k=5, certify=True, on_step=on_step).components[0].certificate.engine,
@@ -72,7 +62,7 @@ def test_a_long_proof_is_compiled_and_that_is_reported_once(fresh, monkeypatch):
 
 
 def test_machine_code_of_an_earlier_run_is_loaded_in_silence(fresh, monkeypatch):
-    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 2000)
+    monkeypatch.setattr(budgets, "PLAIN_FEATURES", 500)
     monkeypatch.setattr(engines, "is_kept", lambda function: True)
     steps = []
     assert rspca.certify(NOISE, 5, seconds=5, on_step=steps.append).engine == "numba"

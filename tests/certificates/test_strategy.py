@@ -124,7 +124,7 @@ def test_few_features_are_bounded_by_rows_first_and_many_by_the_spectrum(monkeyp
     for k, first, other in ((3, "frobenius", "largest eigenvalue"), (4, "largest eigenvalue", "frobenius")):
         run = started(X.T @ X, k)
         run.until = no_time
-        strategy.by_products(run, strategy.Known(DenseOperator(X)), k)
+        strategy.by_products(run, strategy.ProofState(DenseOperator(X)), k)
         assert names(run)[0] == first
         assert other in names(run)
         assert all(bound.seconds >= 0.0 for bound in run.bounds)
@@ -135,7 +135,7 @@ def test_the_last_rank_gets_half_of_the_time_and_the_others_a_tenth():
     X = np.random.default_rng(0).standard_normal((25, 60))
     run, shares = started(X.T @ X, 20), []
     run.until = lambda share: shares.append(share) or (lambda: True)
-    strategy.spectral_bounds(run, strategy.Known(DenseOperator(X)), 20)
+    strategy.spectral_bounds(run, strategy.ProofState(DenseOperator(X)), 20)
     ranks = [name for name in names(run) if name.startswith("shifted rank")]
     assert len(ranks) == len(shares) >= 3
     assert shares == [0.1] * (len(ranks) - 1) + [0.5]
@@ -146,7 +146,7 @@ def test_duals_in_the_scores_are_for_data_with_no_more_samples_than_features(sha
     X = np.random.default_rng(0).standard_normal(shape)
     run = started(X.T @ X, 5)
     run.until = no_time
-    strategy.spectral_bounds(run, strategy.Known(DenseOperator(X)), 5)
+    strategy.spectral_bounds(run, strategy.ProofState(DenseOperator(X)), 5)
     assert ("variance dual" in names(run)) == (shape[0] <= shape[1])
 
 
@@ -156,7 +156,7 @@ def test_rows_are_read_where_there_is_time_for_them_and_k_is_no_more_than_a_quar
         run = started(X.T @ X, k)
         run.seconds_left = lambda: 0.5
         monkeypatch.setattr(budgets, "FLOPS", share * 2.0 * 25 * 60 * 60 / 0.5)
-        strategy.row_bounds(run, strategy.Known(DenseOperator(X)), k)
+        strategy.row_bounds(run, strategy.ProofState(DenseOperator(X)), k)
         assert names(run) == (["frobenius", "gershgorin"] if tried else [])
 
 
@@ -174,7 +174,7 @@ def test_the_spectrum_is_had_where_time_and_memory_allow_and_once(monkeypatch):
     X = np.random.default_rng(0).standard_normal((50, 80))
     asked = []
     monkeypatch.setattr(strategy, "has_room", lambda size: asked.append(size) or True)
-    known = strategy.Known(DenseOperator(X))
+    known = strategy.ProofState(DenseOperator(X))
     seconds = 50 * 50 * 80 / budgets.FLOPS
     assert known.affordable(1.001 * seconds)
     assert asked == [budgets.SPECTRUM_COPIES * 8 * 50**2]
@@ -205,7 +205,7 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
     run = started(A, 2)
     first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
     strategy.step_by_step(op, 2, run.support, run.lower, first, run)
-    hidden = 2.0 * precision.sum_error(op) * np.sort(precision.reach(op) ** 2)[-2:].sum()
+    hidden = 2.0 * precision.sum_error(op) * np.sort(op.rounding_lengths() ** 2)[-2:].sum()
     assert levels[0] == levels[1] == run.lower * (1.0 - 1e-10) - hidden
     assert hidden > 0.0
 
@@ -239,13 +239,13 @@ def test_an_interrupt_before_all_has_examined_nothing(monkeypatch):
 def told(monkeypatch):
     """Note the deadlines that components are certified by, and change what is proven."""
     seen = SimpleNamespace(deadlines=[], change=lambda found: found)
-    original = module.certify_operator
+    original = module.certify_prepared
 
-    def certify_operator(*arguments, deadline, **options):
+    def certify_prepared(*arguments, deadline, **options):
         seen.deadlines.append(deadline - time.perf_counter())
         return seen.change(original(*arguments, deadline=deadline, **options))
 
-    monkeypatch.setattr(module, "certify_operator", certify_operator)
+    monkeypatch.setattr(module, "certify_prepared", certify_prepared)
     return seen
 
 

@@ -216,7 +216,7 @@ def test_certify_finds_the_features_of_a_model_by_name(table, tmp_path, fitted, 
 def test_certify_refuses_a_model_of_other_features(table, tmp_path, fitted):
     others = turned(table, tmp_path / "others.csv", [f"other{j}" for j in range(12)])
     said = str(run("certify", others, "--model", fitted, status=1).exception)
-    assert "has not the features of the model: 24 are in one of the two, such as gene0" in said
+    assert "do not have the same features: 24 are in only one of them, such as gene0" in said
     np.save(tmp_path / "less.npy", np.random.default_rng(0).standard_normal((20, 11)))
     said = str(run("certify", tmp_path / "less.npy", "--model", fitted, status=1).exception)
     assert "The table has 11 features, the model 12" in said
@@ -557,7 +557,7 @@ def test_labels_with_semicolons_are_found_by_name(tmp_path):
 
 def test_options_for_reading_need_data_to_read(fitted):
     result = CliRunner().invoke(app, ["report", str(fitted), "--layer", "zz", "--transpose"])
-    assert "--layer, --transpose tell how data are read" in str(result.exception) or "--transpose, --layer" in str(
+    assert "--layer, --transpose say how data are read" in str(result.exception) or "--transpose, --layer" in str(
         result.exception
     )
 

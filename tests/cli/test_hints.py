@@ -19,8 +19,7 @@ from rspca.cli.fit import fit
 from rspca.cli.path import path
 from rspca.cli.support.spelling import option_writer
 from rspca.formats import write_plink
-from rspca.formats.table import READERS
-from rspca.formats.unsupported import ADVICE
+from rspca.formats.registry import READERS
 
 pytest.importorskip("numba", reason="packed genotypes need numba: pip install 'rspca[genetics]'")
 
@@ -95,8 +94,8 @@ def test_the_options_that_messages_name_are_those_of_the_command():
         parameters = list(inspect.signature(command).parameters.values())
         with arguments_written_by(option_writer(parameters)):
             help_text = call(command.__name__, "--help").stdout
-            for reader in READERS.values():
-                for name in inspect.signature(reader).parameters:
+            for reader in READERS:
+                for name in reader.options:
                     written = argument(name)
                     assert written == name or written in help_text
             assert argument("random_state", 3) == "--seed 3"
@@ -193,5 +192,5 @@ def test_a_zarr_store_is_converted_by_the_command_that_is_advised(folder, monkey
 
 def test_companions_of_a_bed_and_files_that_are_absent_are_named(folder):
     assert "give hapmap.bed" in one_line(call("fit", "hapmap.bim", "-k", "2", cwd=folder).stderr)
-    for suffix in ADVICE:
+    for suffix in (suffix for reader in READERS for suffix in reader.relatives):
         assert "does not exist" in one_line(call("fit", f"none{suffix}", "-k", "2", cwd=folder).stderr)

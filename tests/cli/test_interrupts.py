@@ -83,7 +83,7 @@ def test_an_interrupt_of_a_path_keeps_the_rows_that_were_found(folder, place, co
     ("place", "count", "methods"),
     [
         ("rspca.methods.rspca.rspca_component", 1, ["maxcomp"]),
-        ("rspca.methods.tpower.tpower_component", 1, ["maxcomp", "rspca"]),
+        ("rspca.methods.tpower.longest_column", 1, ["maxcomp", "rspca"]),
         ("rspca.certificates.strategy.in_memory", 1, ["maxcomp", "rspca", "tpower"]),
     ],
     ids=["second method", "third method", "proving"],

@@ -68,13 +68,13 @@ def test_a_stopped_fit_goes_on_to_the_same_bits(folder, by):
     if by == "SIGINT":
         assert first.returncode == 130
         assert one_line(first.stderr) == (
-            "rspca: interrupted; 2 of 4 component(s) are kept in out/partial.npz: the same command with --resume goes on."  # noqa: E501
+            "rspca: interrupted; 2 of 4 component(s) are kept in out/partial.npz: the same command with --resume continues."  # noqa: E501
         )
     else:
         assert first.returncode == -signal.SIGKILL
     second = call(*ARGUMENTS, "-o", "out", "--resume", cwd=folder)
     assert second.returncode == 0, second.stderr
-    assert one_line(second.stderr) == "rspca: going on after 2 component(s) of out/partial.npz."
+    assert one_line(second.stderr) == "rspca: continuing after 2 component(s) of out/partial.npz."
     check_as_uninterrupted(folder)
 
 

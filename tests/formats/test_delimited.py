@@ -113,7 +113,7 @@ IRIS = "length,width,species\n5.1,3.5,setosa\n4.9,3.0,setosa\n6.4,3.2,versicolor
 
 def test_columns_of_text_become_labels_with_a_warning_unless_they_are_named(table, recwarn):
     with pytest.warns(
-        UserWarning, match=r"1 column\(s\) without numbers \(species\) are kept as labels.*labels=\['spec"
+        UserWarning, match=r"1 column\(s\) without numbers \(species\) are used as labels.*labels=\['spec"
     ):
         found = table(IRIS)
     assert found.feature_names.tolist() == ["length", "width"]
@@ -207,7 +207,7 @@ def test_decimal_commas_in_the_first_row_are_refused_too(table):
 def test_labels_and_options_that_are_not_there_are_told(table):
     with pytest.raises(ValueError, match="has no column 'spezies' for labels; its columns are length, width, species"):
         table(IRIS, labels="spezies")
-    with pytest.raises(TypeError, match=r"layer is no option for \.csv; its options are labels, transpose, delimiter"):
+    with pytest.raises(TypeError, match=r"layer is no option for \.csv; its options are labels, transpose, row_names"):
         table(IRIS, layer="counts")
 
 

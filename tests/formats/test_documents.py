@@ -112,7 +112,7 @@ def test_what_is_no_folder_of_documents_is_told(tmp_path, folder):
     assert "flügel" in rspca.read(folder, encoding="latin-1", idf=False).feature_names
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         rspca.read(tmp_path / "nowhere")
-    with pytest.raises(TypeError, match=r"layer is no option for a folder; its options are pattern, stop_words"):
+    with pytest.raises(TypeError, match=r"layer is no option for documents; its options are pattern, stop_words"):
         rspca.read(folder, layer="x")
 
 

@@ -281,7 +281,7 @@ def test_what_is_not_plink_is_refused(folder):
     with pytest.raises(ValueError, match=r"bad.fam is empty"):
         read_plink(bed)
     (folder / "bad.fam").unlink()
-    with pytest.raises(FileNotFoundError, match=r"has no bad.fam beside it; put it there, or name it with fam="):
+    with pytest.raises(FileNotFoundError, match=r"has no bad.fam next to it; put it there, or name it with fam="):
         read_plink(bed)
 
 

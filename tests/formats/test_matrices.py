@@ -244,7 +244,7 @@ def test_lengths_decide_which_way_round_a_matrix_is(tmp_path):
     np.testing.assert_array_equal(as_array(rspca.read(path)), square.T)  # as Cell Ranger writes it
     np.testing.assert_array_equal(as_array(rspca.read(path, transpose=False)), square)
     (tmp_path / "barcodes.tsv").write_text("a\nb\n")
-    with pytest.raises(ValueError, match=r"is 3 x 3, and the files beside it name 3 features and 2 barcodes"):
+    with pytest.raises(ValueError, match=r"is 3 x 3, and the files next to it name 3 features and 2 barcodes"):
         rspca.read(path)
     with pytest.raises(ValueError, match=r"barcodes.tsv has 2 lines, and .* has 3 samples"):
         rspca.read(path, transpose=True)
@@ -354,7 +354,7 @@ def test_parquet_keeps_names_and_labels(parquet):
     assert table.feature_names.tolist() == ["a", "b"]
     assert table.samples["kind"].tolist() == ["u", "u", "v"]
     assert table.samples["on"].tolist() == [True, False, True]
-    with pytest.warns(UserWarning, match=r"\(kind\) are kept as labels"):
+    with pytest.warns(UserWarning, match=r"\(kind\) are used as labels"):
         parquet({"kind": ["u", "u", "v"]} | frame)
     assert parquet({"id": ["u", "v", "w"]} | frame).sample_names.tolist() == ["u", "v", "w"]
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 import rspca.linalg.vectors
 from rspca.linalg.vectors import (
     SAMPLE_VALUES,
-    decreasing,
+    decreasing_order,
     inclusion_probabilities,
     kth_largest,
     l1_l2_maximizer,
@@ -213,7 +213,7 @@ def test_the_largest_values_come_in_decreasing_order(values, count):
 
 @given(vectors | with_ties)
 def test_values_decrease_and_those_that_tie_keep_their_order(values):
-    assert decreasing(values).tolist() == sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert decreasing_order(values).tolist() == sorted(range(len(values)), key=lambda i: (-values[i], i))
 
 
 def test_top_k_of_equal_values_is_the_first_k():

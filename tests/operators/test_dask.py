@@ -135,7 +135,7 @@ def test_a_scheduler_killed_in_the_middle_is_one_clear_error_in_bounded_time(sch
     with distributed.Client(address, timeout="5s") as client:
         client.wait_for_workers(1, timeout=60)
         X = array.from_array(data(200, 6000), chunks=(200, 1000))
-        said = r"The Dask scheduler.* was lost in the middle of the work"
+        said = r"The Dask scheduler.* was lost during the fit"
         with pytest.raises(ConnectionError, match=said):
             rspca.decompose(X, 2, k=70, random_state=0, on_step=kill)
     assert time.monotonic() - killed[0] < 60.0
@@ -159,7 +159,7 @@ def test_what_dask_says_of_losses_is_said_in_one_line(name):
             raise errors[name]
 
     op = ClusterOperator(Lost(), [None], np.array([3]), 1, (2, 3), np.dtype(float))
-    said = "workers died over the same block" if name == "KilledWorker" else "was lost in the middle of the work"
+    said = "workers died while working on the same block" if name == "KilledWorker" else "was lost during the fit"
     with pytest.raises(ConnectionError, match=said) as told:
         op.rmatmat(np.ones(2))
     assert "\n" not in str(told.value)

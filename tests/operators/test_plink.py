@@ -169,7 +169,7 @@ def test_a_missing_call_adds_nothing_once_centered_and_monomorphic_snps_are_neve
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_packed_and_unpacked_genotypes_give_the_same_components(dtype, tmp_path):
-    X, _ = rspca.datasets.make_genotypes(203, 3000, 4)
+    X, _ = rspca.datasets.make_genotypes(203, 1500, 4)
     X = X.astype(float)
     X[np.random.default_rng(0).random(X.shape) < 0.02] = np.nan
     write_plink(tmp_path / "x.bed", X)

@@ -136,7 +136,7 @@ def test_columns_that_are_kept_fit_the_memory_that_was_given_and_the_oldest_go_f
     op.columns(np.arange(most - 2))
     op.columns(np.array([0, 1]))
     op.columns(np.arange(100, 105))
-    assert op._kept.nbytes <= 10**6
+    assert op._cache.nbytes <= 10**6
     before = op.passes
     op.columns(np.array([0, 1, 104]))
     assert op.passes == before
@@ -175,7 +175,7 @@ def test_columns_too_many_to_keep_are_held_by_their_operator_alone():
     part = op.restrict(support)
     assert op.restrict(support) is part
     assert op.passes == 1.0
-    assert op._kept.nbytes == 0
+    assert op._cache.nbytes == 0
 
 
 def test_no_columns_are_none():
@@ -221,10 +221,10 @@ def test_sparse_rows_on_disk_come_in_blocks_by_their_entries():
     [
         (lambda data, indices, indptr: (data, np.where(indices == 3, 10**6, indices), indptr), "index is not below"),
         (lambda data, indices, indptr: (data, np.where(indices == 3, -1, indices), indptr), "index is not below"),
-        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not fit"),
-        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not fit"),
-        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not fit"),
-        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not fit"),
+        (lambda data, indices, indptr: (data, indices, indptr[:-1]), "do not match"),
+        (lambda data, indices, indptr: (data, indices, indptr + 1), "do not match"),
+        (lambda data, indices, indptr: (data, indices[1:], indptr), "do not match"),
+        (lambda data, indices, indptr: (data, indices, np.append(indptr[[0, 9, 5]], indptr[-1])), "do not match"),
     ],
     ids=["index too large", "index negative", "rows missing", "late start", "fewer indices", "not in order"],
 )

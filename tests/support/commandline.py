@@ -18,7 +18,8 @@ import pytest
 
 import rspca
 from rspca import cli
-from rspca.formats.table import READERS
+from rspca.base.imports import load
+from rspca.formats.registry import READERS
 
 TESTS = str(Path(__file__).resolve().parent.parent)
 """Folder of the tests, for other processes that import `support`."""
@@ -52,7 +53,7 @@ def write_table(path, m=40, n=12, seed=0):
 
 FUNCTIONS = (
     rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, rspca.text.term_matrix,
-    *READERS.values(),
+    *(load(reader.read) for reader in READERS),
 )  # fmt: skip
 ARGUMENTS = sorted({name for one in FUNCTIONS for name in inspect.signature(one).parameters} | {"n_components"})
 PYTHON = re.compile(rf"\b({'|'.join(ARGUMENTS)})=|\b({'|'.join(name for name in ARGUMENTS if '_' in name)})\b")

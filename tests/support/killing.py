@@ -99,7 +99,7 @@ class Killing:
     def told(self, *, fresh):
         """Return in which phase a process ended, and how many components it had reported."""
         lines = re.findall(r" s  component (\d) of \d, (\w+)", self.log.read_text())
-        going_on = re.search(r"going on after (\d)", self.log.read_text())
+        going_on = re.search(r"continuing after (\d)", self.log.read_text())
         kept = int(going_on[1]) if going_on else 0
         found = max([kept, *(int(number) for number, stage in lines if stage == "found")])
         if found == COMPONENTS:

@@ -168,7 +168,7 @@ Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py.
 POOL_COMPLETE_PRODUCTS = 15 * 10**9
 """Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
 POOL_FEATURES = 2048
-"""Features of a pool that has not all of them, at most; 32 MB: benchmarks/budgets.py."""
+"""Features of a pool without all features, at most; 32 MB: benchmarks/budgets.py."""
 POOL_MIN_FEATURES = 512
 """The same, at least, however many samples there are: benchmarks/budgets.py."""
 POOL_PRODUCTS = 4 * 10**9

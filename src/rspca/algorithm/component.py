@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import Report, improve, relax, several_ends
+from rspca.algorithm.ascent import ends_may_differ, improve, relax
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.pool import pool_size
-from rspca.algorithm.relax import Climbed, projected
+from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
-from rspca.algorithm.sketch import Sketch, Whole
+from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
-from rspca.base.types import Array
+from rspca.base.types import Array, Report
 from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread_columns, unit
 from rspca.operators.base import OperatorMixin
 
@@ -90,7 +90,7 @@ def polished_component(task: Task) -> Found:
     if options.rounding == "bernoulli":
         candidates = bernoulli_vector(task, relaxed)[:, None]
     else:
-        several = several_ends(data, k)
+        several = ends_may_differ(data, k)
         supports = promising_draws(relaxed, drawn_supports(task, relaxed, options.n_draws if several else 0))
         starts = [(entries(relaxed, support), support) for support in supports]
         if several:
@@ -125,9 +125,9 @@ def rounded_component(task: Task) -> Found:
 class Relaxation(NamedTuple):
     """Stage 1: its stationary point, the leading direction of X, and X or the sketch on which it was computed."""
 
-    data: Sketch | Whole
+    data: Sketch | FullData
     leading: Array
-    point: Climbed
+    point: StationaryPoint
 
 
 def relaxation(task: Task) -> Relaxation:
@@ -135,40 +135,41 @@ def relaxation(task: Task) -> Relaxation:
     op, k, options = task.op, task.k, task.options
     if options.solver == "projected":
         tol = budgets.PROJECTED_TOL
-        data: Sketch | Whole = Whole(op, tol=tol)
+        data: Sketch | FullData = FullData(op, tol=tol)
         directions = data.directions()
         on_iteration = partial(task.report, "relax")
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
-        data = Sketch(op, op.undeflated.shared_work.get('count', 1)) if op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES else Whole(op)
+        large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
+        data = Sketch(op, op.undeflated.shared_work.get("count", 1)) if large else FullData(op)
         directions = data.directions()
         point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
 
 
-def bernoulli_vector(task: Task, relaxed: Climbed) -> Array:
+def bernoulli_vector(task: Task, relaxed: StationaryPoint) -> Array:
     """Return the best draw of Algorithm 1 of the paper."""
     draws = bernoulli_draws(relaxed.x, task.s, task.options.n_draws, task.rng)
     return best_bernoulli(task.op, draws, task.k, task.s)
 
 
-def drawn_supports(task: Task, relaxed: Climbed, n_draws: int) -> list[Array]:
+def drawn_supports(task: Task, relaxed: StationaryPoint, n_draws: int) -> list[Array]:
     """Return the k largest entries and random supports of k features, completed to what may be chosen."""
     supports = exact_supports(relaxed.x, task.k, task.s, n_draws, task.rng)
     return [completed(support, relaxed, task.choice) for support in supports]
 
 
 def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Choice) -> Array:
-    """Return the relaxed vector that the first step of stage 1 takes from these loadings.
+    """Return the relaxed vector after one step of stage 1 from these loadings.
 
-    It maximizes x'Av over the constraints of stage 1. Stage 1 itself, continued from here, could leave the component
-    for a direction of more relaxed variance, as it did when it was first run.
+    It maximizes x'Av over the constraints of stage 1. More steps could leave the component for a direction of larger
+    relaxed variance, as stage 1 did before.
     """
     gradient = op.gradient(op.restrict(support), support, loadings)
     return l1_l2_maximizer(choice.restricted(gradient), len(support), expected=support)
 
 
-def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
+def promising_draws(relaxed: StationaryPoint, supports: list[Array]) -> list[Array]:
     """Return the first support, that of the k largest entries, and those draws that promise the most variance.
 
     By convexity v'Av >= 2 v'Ax - x'Ax, and Ax is known: comparing draws by v'Ax costs no product at all.
@@ -178,12 +179,12 @@ def promising_draws(relaxed: Climbed, supports: list[Array]) -> list[Array]:
     return [supports[i] for i in [0, *others]]
 
 
-def entries(relaxed: Climbed, support: Array) -> Array:
-    """Return x on the support, scaled; the gradient there, which is the next power step, where x lacks some of it."""
+def entries(relaxed: StationaryPoint, support: Array) -> Array:
+    """Return unit loadings: x on the support, or the gradient (the next power step) if x has zeros there."""
     return unit(relaxed.x[support] if relaxed.x[support].all() else relaxed.gradient[support])
 
 
-def completed(support: Array, relaxed: Climbed, choice: Choice) -> Array:
-    """Return the support with what x does not use, or groups forbid, exchanged for features of largest gradient."""
+def completed(support: Array, relaxed: StationaryPoint, choice: Choice) -> Array:
+    """Return the support; features that x does not use, or groups forbid, are replaced by those of largest gradient."""
     used = support[relaxed.x[support] != 0.0]
     return choice.completed(used, relaxed.x, relaxed.gradient, len(support))

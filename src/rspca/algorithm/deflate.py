@@ -75,7 +75,7 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     Taking the explained part off v instead, and multiplying again, has only the rounding of what is left.
     """
     whole = op.inner if isinstance(op, ScoreDeflated) else op
-    reach, length = whole.reach(), float(np.linalg.norm(scores))
+    reach, length = whole.rounding_lengths(), float(np.linalg.norm(scores))
     terms = float(np.abs(v) @ reach)
     if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
         return _NewScores(scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None

@@ -1,4 +1,4 @@
-"""Which features a component may use: those that vary, and no more of one group than allowed."""
+"""Which features a component may use: those that vary, and at most `most` of each group."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from rspca.linalg.vectors import largest_in_columns, top_k
 
 
 class Groups(NamedTuple):
-    """A group for each feature, numbered from 0, and how many features of one group a component may use."""
+    """The group of each feature, numbered from 0, and the number of features of one group in a component, at most."""
 
     labels: Array
     most: int
 
     def allow(self, support: Array) -> bool:
-        """Return whether no group gives more of these features than it may."""
+        """Return whether no group has more of these features than allowed."""
         return len(support) == 0 or int(np.bincount(self.labels[support]).max()) <= self.most
 
 
 class Choice(NamedTuple):
-    """The features that may be chosen, sorted, and their groups, if these matter."""
+    """The features that may be chosen, sorted, and their groups, if there are any."""
 
     features: Array
     groups: Groups | None = None
 
     @property
     def most(self) -> int:
-        """How many features can be chosen at once."""
+        """Largest number of features that can be chosen together."""
         if self.groups is None:
             return len(self.features)
         return int(np.minimum(np.bincount(self.groups.labels[self.features]), self.groups.most).sum())
@@ -51,17 +51,17 @@ class Choice(NamedTuple):
         return np.asarray(self.features[within[top_k(size[within], k)]])
 
     def largest_in_columns(self, values: Array, k: int) -> Array:
-        """Return where the largest magnitudes of each column stand that may be chosen together."""
+        """Return a mask of the k largest magnitudes of each column that may be chosen together."""
         chosen = np.zeros(values.shape, dtype=bool)
         if self.groups is None:
             chosen[self.features] = largest_in_columns(np.abs(values[self.features]), k)
         else:
-            for column, one in enumerate(values.T):
-                chosen[self.largest(one, k), column] = True
+            for number, column in enumerate(values.T):
+                chosen[self.largest(column, k), number] = True
         return chosen
 
     def restricted(self, x: Array) -> Array:
-        """Return x without its entries at features that may not be chosen: rounding leaves some of these."""
+        """Return x with zeros at features that may not be chosen; rounding errors may make these nonzero."""
         if len(self.features) == len(x):
             return x
         out = np.zeros_like(x)
@@ -69,7 +69,7 @@ class Choice(NamedTuple):
         return out
 
     def completed(self, preferred: Array, x: Array, values: Array, k: int) -> Array:
-        """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest values."""
+        """Return k features: the preferred ones by |x|, as far as groups allow, then those of largest magnitude."""
         if self.groups is None and len(preferred) == k:
             return preferred
         size = np.abs(values)
@@ -78,13 +78,13 @@ class Choice(NamedTuple):
         return self.largest(size, k)
 
     def among(self, some: Array) -> Choice:
-        """Return the same choice among some features only, renumbered in their order."""
+        """Return the choice restricted to some features, which are renumbered in their order."""
         places = np.minimum(np.searchsorted(self.features, some), len(self.features) - 1)
         allowed = np.flatnonzero(self.features[places] == some)
         return Choice(allowed, None if self.groups is None else self.groups._replace(labels=self.groups.labels[some]))
 
-    def exchanges(self, support: Array, entering: Array) -> Array | bool:
-        """Return which features of the support (rows) may give way to which others (columns)."""
+    def allowed_swaps(self, support: Array, entering: Array) -> Array | bool:
+        """Return a mask: which features of the support (rows) may be swapped for which others (columns)."""
         if self.groups is None:
             return True
         inside, outside = self.groups.labels[support], self.groups.labels[entering]
@@ -93,7 +93,7 @@ class Choice(NamedTuple):
 
 
 def _largest_of_each(size: Array, labels: Array, most: int) -> Array:
-    """Return the sorted positions of the `most` largest of each group; ties go to the lowest."""
+    """Return the sorted positions of the `most` largest values of each group; ties go to the lowest position."""
     order = np.lexsort((-size, labels))
     grouped = labels[order]
     rank = np.arange(len(order)) - np.searchsorted(grouped, grouped)
@@ -101,7 +101,7 @@ def _largest_of_each(size: Array, labels: Array, most: int) -> Array:
 
 
 def limits(groups: Any, max_per_group: Any, n: int, features: Mapping[str, Array] | None) -> Groups | None:
-    """Return the groups of n features: labels as given, or windows of so many base pairs; None if there are none."""
+    """Return the groups of n features from labels, or from a window width in base pairs; None without groups."""
     most = check_integer("max_per_group", max_per_group, 1)
     if groups is None:
         return None
@@ -112,8 +112,8 @@ def limits(groups: Any, max_per_group: Any, n: int, features: Mapping[str, Array
         if labels.shape != (n,):
             wanted = f"one label for each of the {n} features, or a width in base pairs"
             raise ValueError(f"groups has shape {labels.shape}; give {wanted}.")
-        alone = np.array([is_missing(one) or one == "" for one in labels.tolist()], dtype=bool)
-        if alone.any():  # a feature without a label is a group of its own: nothing limits it
+        alone = np.array([is_missing(label) or label == "" for label in labels.tolist()], dtype=bool)
+        if alone.any():  # a feature without a label is a group of its own
             numbers_of = np.arange(n)
             numbers_of[~alone] = n + np.unique(labels[~alone].astype(str), return_inverse=True)[1].reshape(-1)
             labels = numbers_of
@@ -123,7 +123,7 @@ def limits(groups: Any, max_per_group: Any, n: int, features: Mapping[str, Array
 
 
 def windows(width: int, features: Mapping[str, Array] | None) -> Array:
-    """Return a label for each SNP: its chromosome, and which window of so many base pairs, side by side, it is in."""
+    """Return a label for each SNP: its chromosome and its window of `width` base pairs."""
     if features is None or "position" not in features or "chromosome" not in features:
         raise ValueError(
             f"{argument('groups', width)} is a window of base pairs, which needs positions: give a table of genotypes, "
@@ -131,5 +131,5 @@ def windows(width: int, features: Mapping[str, Array] | None) -> Array:
         )
     _, chromosome = np.unique(features["chromosome"], return_inverse=True)
     window = features["position"] // width
-    window = window - window.min()  # a position may be negative: PLINK's sign for a variant to be left out
+    window = window - window.min()  # negative positions mark variants that PLINK ignores
     return chromosome.reshape(-1) * (int(window.max()) + 1) + window

@@ -1,4 +1,4 @@
-"""The Gram matrix of a pool of features, of which most belong to every component's pool and are multiplied only once."""
+"""The Gram matrix of a pool of features: those that belong to the pools of all components are multiplied only once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Search for k features inside a Gram matrix: growth, power steps and single exchanges, many candidates at once.
+"""Search for k features inside a Gram matrix: growth, power steps and single swaps of many candidates at once.
 
-Everything here works on an array A = X'X of a few thousand features at most, so a step costs no product with X. How the
-features are chosen when there are more is the job of `pool`; `ascent` compares the result with what it found on X.
+Everything here works on an array A = X'X of a few thousand features at most, so a step costs no product with X. `pool`
+chooses the features if there are more; `ascent` compares the result with that of polishing on X.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import scipy.sparse
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
-from rspca.linalg.vectors import TIED, coarse, decreasing, top_k
+from rspca.linalg.vectors import TIED, coarse, decreasing_order, top_k
 
 Multiply = Callable[[Array], Array]
 """V -> A V."""
@@ -34,38 +34,38 @@ class Candidates(NamedTuple):
         return Candidates(self.supports[rows], self.loadings[rows], self.variances[rows])
 
 
-class Exchanged(NamedTuple):
-    """A support, its best loadings and variance, the exchanges it took, and whether none is left that gains."""
+class SwappedSupport(NamedTuple):
+    """A support, its best loadings and variance, the swaps it took, and whether no other swap gains."""
 
     support: Array
     loadings: Array
     variance: float
-    n_exchanges: int
+    n_swaps: int
     swap_optimal: bool
 
 
 def search(
     A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, multiply: Multiply | None = None
-) -> list[Exchanged]:
-    """Return the best supports of k features of A that were found, best first; ties go to the lowest features.
+) -> list[SwappedSupport]:
+    """Return the best supports of k features of A, best first; ties go to the lowest features.
 
-    Three families of starts complement each other: supports that grow from single features find a few that are strongly
-    correlated, wherever the leading directions point; combinations of leading eigenvectors find what is spread over
-    many features; `known` supports, found by other means, are improved as well. All features of A may be chosen, as far
-    as the groups of `choice` allow. `multiply` returns A V, if something quicker than A itself does.
+    Three families of starts complement each other. Supports that grow from single features find a few strongly
+    correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
+    are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
+    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself.
     """
     unit = _unit_of(A)
     if unit != 1.0:
         found = search(A / unit, k, choice, known=known, rng=rng)
         return [end._replace(variance=unit * end.variance) for end in found]
     starts = [grow(A, k, starting_features(A, k), choice)]
-    starts.append(along_directions(A, k, choice, rng, multiply or A.__matmul__))
+    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
     return _exchanged(A, best_distinct(joined(starts), budgets.GROWTH_BEAM), starts[2:], choice)
 
 
-def improved(A: Array, choice: Choice, known: list[Array]) -> list[Exchanged]:
+def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
     """Return what power steps and exchanges in A make of known supports, best first."""
     unit = _unit_of(A)
     if unit != 1.0:
@@ -74,11 +74,11 @@ def improved(A: Array, choice: Choice, known: list[Array]) -> list[Exchanged]:
     return _exchanged(A, starts, [starts], choice)
 
 
-def _exchanged(A: Array, candidates: Candidates, known: list[Candidates], choice: Choice) -> list[Exchanged]:
+def _exchanged(A: Array, candidates: Candidates, known: list[Candidates], choice: Choice) -> list[SwappedSupport]:
     """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
     ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), budgets.SEARCH_FINALISTS)
-    found = [exchange_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
-    return ranked([lowest_of_equals(A, end, choice) for end in found])
+    found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
+    return ranked([with_lowest_copies(A, end, choice) for end in found])
 
 
 def _unit_of(A: Array) -> float:
@@ -87,10 +87,10 @@ def _unit_of(A: Array) -> float:
     return 1.0 if low < largest < high else float(np.ldexp(1.0, int(np.frexp(largest)[1])))
 
 
-def lowest_of_equals(A: Array, end: Exchanged, choice: Choice) -> Exchanged:
+def with_lowest_copies(A: Array, end: SwappedSupport, choice: Choice) -> SwappedSupport:
     """Return the support with each feature replaced by the lowest one that is a copy of it, up to its sign.
 
-    A single feature is replaced by the lowest one of the same variance. Rounding would decide between them otherwise.
+    A single feature is replaced by the lowest one of the same variance. Otherwise rounding would decide between them.
     """
     diagonal, support, loadings = A.diagonal(), end.support.copy(), end.loadings.copy()
     sizes = diagonal[support, None]
@@ -115,9 +115,9 @@ def lowest_of_equals(A: Array, end: Exchanged, choice: Choice) -> Exchanged:
     return end._replace(support=support[order], loadings=loadings[order])
 
 
-def ranked(found: list[Exchanged]) -> list[Exchanged]:
+def ranked(ends: list[SwappedSupport]) -> list[SwappedSupport]:
     """Return distinct supports, the largest variance first; variances equal up to rounding go by their features."""
-    distinct = {end.support.tobytes(): end for end in found}
+    distinct = {end.support.tobytes(): end for end in ends}
     ends = sorted(distinct.values(), key=lambda end: -end.variance)
     tied = [end for end in ends if end.variance >= (1.0 - TIED) * ends[0].variance]
     return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
@@ -127,15 +127,15 @@ def starting_features(A: Array, k: int) -> Array:
     """Return the features from which supports grow: half by the energy of their rows, half to cover all of A.
 
     The energy is that of the k largest entries of a row, which a support with this feature could use; it is computed
-    where the fourth powers of the row are large. The features of one strongly correlated region would take all places,
-    so half of them go to features that are not among the k closest of one chosen before, nor strongly correlated.
+    where the fourth powers of the row are large. Features of one strongly correlated region would take all places, so
+    half of them go to features that are neither strongly correlated with one chosen before nor among its k closest.
     """
     p = len(A)
     if p <= budgets.GROWTH_STARTS:
         return np.arange(p)
-    order, lengths = decreasing(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
+    order, lengths = decreasing_order(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
     first = np.sort(order[: 2 * budgets.GROWTH_STARTS])
-    order[: 2 * budgets.GROWTH_STARTS] = first[decreasing(energies_of_largest(A, first, k))]
+    order[: 2 * budgets.GROWTH_STARTS] = first[decreasing_order(energies_of_largest(A, first, k))]
     covering, covered = [], np.zeros(p, dtype=bool)
     for feature in order:
         if not covered[feature]:
@@ -150,7 +150,7 @@ def starting_features(A: Array, k: int) -> Array:
 
 
 def fourth_powers_of_rows(A: Array) -> Array:
-    """Return the sum of the fourth powers of each row: a rough guide to its largest entries that takes little time."""
+    """Return the sum of the fourth powers of each row, a fast and rough measure of its largest entries."""
     sums, step = np.empty(len(A)), max(1, budgets.SEARCH_BLOCK_ENTRIES // len(A))
     for first in range(0, len(A), step):
         squares = A[first : first + step] ** 2
@@ -165,11 +165,11 @@ def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
 
 
 def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
-    """Return supports of k features that grow from single ones, each time by the feature that promises most.
+    """Return supports of k features that grow from single features, each time by the feature of largest predicted gain.
 
-    With l = v'Av and g = Av, a feature j adds g_j^2 / (l - a_jj) to l, to second order. While the support is small that
-    would favor features of large variance, whatever they have to do with v, and all supports would become alike: l / 2
-    is the least denominator. Supports that meet continue as one, and only the best are kept.
+    With l = v'Av and g = Av, a feature j adds g_j^2 / (l - a_jj) to l, to second order. For small supports that would
+    favor features of large variance that are unrelated to v, and all supports would become alike, so the denominator is
+    at least l / 2. Equal supports are merged, and only the best continue.
     """
     diagonal = A.diagonal()
     S, v = firsts[:, None], np.ones((len(firsts), 1))
@@ -177,7 +177,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     next_refit = 2.0
     for size in range(2, k + 1):
         promised = promised_gains(gradients, variances, diagonal)
-        close_features(promised, S, choice)
+        exclude_features(promised, S, choice)
         most = promised.max(axis=1)
         joining = np.argmax(promised >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
         slope = gradients[np.arange(len(S)), joining]
@@ -185,19 +185,19 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
         beam = max(budgets.GROWTH_BEAM, 2 * budgets.GROWTH_STARTS // size)
-        kept = best_of_distinct(S, variances + gain, beam)
-        S, v, joining, gain, slope = S[kept], v[kept], joining[kept], gain[kept], slope[kept]
+        best = best_of_distinct(S, variances + gain, beam)
+        S, v, joining, gain, slope = S[best], v[best], joining[best], gain[best], slope[best]
         length = np.hypot(slope, gain)
         cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
         sine = np.divide(gain, length, out=np.zeros_like(gain), where=length > 0.0)
         v = np.column_stack([v * cosine[:, None], sine])
-        variances = variances[kept] + gain
+        variances = variances[best] + gain
         if size >= next_refit or size == k:
             next_refit = max(size + 1, budgets.GROWTH_REFIT_RATIO * size)
             S, v, variances = refitted(A, S, v)
             gradients = gradients_of(A, S, v) if size < k else gradients
         else:
-            gradients = gradients[kept]
+            gradients = gradients[best]
             gradients *= cosine[:, None]
             gradients += sine[:, None] * A[joining]
     order = np.argsort(S, axis=1)
@@ -205,7 +205,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
 
 
 def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
-    """Return g_j^2 / max(l - a_jj, l / 2) for each candidate and feature."""
+    """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
     denominator = variances[:, None] - diagonal
     np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominator)
     promised = gradients * gradients
@@ -213,7 +213,7 @@ def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array
     return promised
 
 
-def close_features(promised: Array, S: Array, choice: Choice) -> None:
+def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
     """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
     promised[np.arange(len(S))[:, None], S] = -np.inf
     if choice.groups is not None:
@@ -223,10 +223,12 @@ def close_features(promised: Array, S: Array, choice: Choice) -> None:
         promised[(used >= choice.groups.most)[:, labels]] = -np.inf
 
 
-def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply) -> Candidates:
+def supports_along_directions(
+    A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply
+) -> Candidates:
     """Return the k largest entries of leading eigenvectors, of their sums and differences, and of random combinations.
 
-    The spannogram of Papailiopoulos et al. (2013) would try every combination; of more than two that takes too long.
+    The spannogram of Papailiopoulos et al. (2013) would try every combination, which takes too long for more than two.
     """
     values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng)
     d = len(values)
@@ -236,16 +238,17 @@ def along_directions(A: Array, k: int, choice: Choice, rng: np.random.Generator,
     weights = np.vstack([unit, unit[first] + unit[second], unit[first] - unit[second], random])
     along = (weights * np.sqrt(values)) @ vectors.T
     S = largest_in_rows(along, k, choice)
-    kept = distinct_rows(S)
-    return refitted(A, S[kept], np.take_along_axis(along[kept], S[kept], axis=1))
+    distinct = distinct_rows(S)
+    S, along = S[distinct], along[distinct]
+    return refitted(A, S, np.take_along_axis(along, S, axis=1))
 
 
 def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return about the largest eigenvalues of A and their vectors, by block power steps."""
+    """Return approximate largest eigenvalues of A and their vectors, by block power steps."""
     p = len(diagonal)
     V = np.empty((p, min(count, p)))
-    # numbers go to features by their variance, not by their place: so the order of the features does not matter
-    V[decreasing(coarse(diagonal))] = rng.standard_normal(V.shape)
+    # random numbers are assigned by variance, not by index, so that the order of the features does not matter
+    V[decreasing_order(coarse(diagonal))] = rng.standard_normal(V.shape)
     for _ in range(budgets.SEARCH_SUBSPACE_STEPS):
         V = np.linalg.qr(multiply(V))[0]
     image = multiply(V)
@@ -254,9 +257,9 @@ def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.ran
 
 
 def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
-    """Refit, take the k largest entries of Av, and repeat with all candidates until no support changes for the better.
+    """Refit, take the k largest entries of Av, and repeat with all candidates until no variance grows.
 
-    A candidate that reaches a support where another was stops there: both would continue identically.
+    A candidate stops at a support that another one visited: both would continue identically.
     """
     k, ends = candidates.supports.shape[1], []
     visited = {support.tobytes() for support in candidates.supports}
@@ -276,7 +279,7 @@ def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
 
 
 def refitted(A: Array, S: Array, v: Array) -> Candidates:
-    """Return the supports with loadings that power steps within each of them improved."""
+    """Return the supports with loadings after a few power steps within each support."""
     inside = A[S[:, :, None], S[:, None, :]]
     v = v[:, :, None]
     for _ in range(budgets.SEARCH_REFIT_STEPS):
@@ -297,7 +300,7 @@ def gradients_of(A: Array, S: Array, v: Array) -> Array:
 
 
 def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
-    """Return the sorted places of the k largest magnitudes of each row; those that tie go to the lowest place."""
+    """Return the sorted indices of the k largest magnitudes of each row; ties go to the lowest index."""
     size = np.abs(values)
     if choice.groups is not None:
         return np.array([choice.largest(row, k) for row in size]).reshape(len(size), k)
@@ -318,8 +321,8 @@ def joined(parts: list[Candidates]) -> Candidates:
 
 def best_distinct(candidates: Candidates, count: int) -> Candidates:
     """Return the best of the candidates, each support once, by decreasing variance."""
-    kept = best_of_distinct(candidates.supports, candidates.variances, count)
-    return candidates.chosen(kept[np.argsort(-candidates.variances[kept], kind="stable")])
+    rows = best_of_distinct(candidates.supports, candidates.variances, count)
+    return candidates.chosen(rows[np.argsort(-candidates.variances[rows], kind="stable")])
 
 
 def best_of_distinct(S: Array, variances: Array, count: int) -> Array:
@@ -346,22 +349,22 @@ def distinct_rows(S: Array) -> Array:
     return np.sort(order[first])
 
 
-def exchange_features(
+def swap_features(
     gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice
-) -> Exchanged:
-    """Exchange one feature for another while that gains variance; swap_optimal says that no exchange is left.
+) -> SwappedSupport:
+    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more.
 
     With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
-    alpha = v'a, r = Ra, q = a'r + A_jj - l. Exchanging i for j raises the largest eigenvalue above l exactly when
+    alpha = v'a, r = Ra, q = a'r + A_jj - l. Swapping i for j raises the largest eigenvalue above l exactly when
     R_ii alpha^2 + v_i^2 q - 2 alpha v_i r_i > 0: the Schur complement of S + j with i removed, as the shift tends to l.
-    So one k x k eigendecomposition examines all k (n - k) exchanges. `gram_rows` returns rows of A.
+    So one k x k eigendecomposition examines all k (n - k) swaps. `gram_rows` returns rows of A.
     """
-    support, n_exchanges, swap_optimal = np.array(support), 0, False
+    support, n_swaps, swap_optimal = np.array(support), 0, False
     rows = np.array(gram_rows(support))
     while True:
         values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
-        if n_exchanges == budgets.SWAPS_MAX or swap_optimal:
+        if n_swaps == budgets.SWAPS_MAX or swap_optimal:
             break
         least = budgets.SWAP_MIN_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
@@ -374,27 +377,27 @@ def exchange_features(
         rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
         curvature = r**2 - rest_ii * q
         gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        allowed = choice.exchanges(support, entering)
+        allowed = choice.allowed_swaps(support, entering)
         score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
-        exchange = _best_exchange(rows, diagonal, support, entering, score, value + least)
-        if exchange is None:
+        swap = _best_swap(rows, diagonal, support, entering, score, value + least)
+        if swap is None:
             swap_optimal = True
         else:
-            leaving, joining = exchange
+            leaving, joining = swap
             support[leaving] = joining
             rows[leaving] = gram_rows(np.array([joining]))[0]
-            n_exchanges += 1
+            n_swaps += 1
     order = np.argsort(support)
-    return Exchanged(support[order], v[order], value, n_exchanges, swap_optimal)
+    return SwappedSupport(support[order], v[order], value, n_swaps, swap_optimal)
 
 
-def _best_exchange(
+def _best_swap(
     rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
 ) -> tuple[int, int] | None:
-    """Return the best of the most promising exchanges (position out, feature in) if it reaches `value`, or None."""
-    promising = (score.ravel() > 0.0).nonzero()[0]  # few, as a rule; to order all with their ties takes far longer
+    """Return the best of the most promising swaps (position out, feature in) if it exceeds `value`, or None."""
+    promising = (score.ravel() > 0.0).nonzero()[0]  # usually few; sorting all scores, with ties, takes far longer
     tries = budgets.SWAP_TRIES if len(support) <= budgets.SWAP_TRIES_MAX_K else budgets.SWAP_TRIES_LARGE_K
-    best, found = value, None
+    best, swap = value, None
     for flat in promising[np.argsort(-score.ravel()[promising], kind="stable")[:tries]]:
         i, j = np.unravel_index(flat, score.shape)
         inside = _symmetric(rows[:, support])
@@ -402,8 +405,8 @@ def _best_exchange(
         inside[i, i] = diagonal[entering[j]]
         reached = float(np.linalg.eigvalsh(inside)[-1])
         if reached > best:
-            best, found = reached * (1.0 + TIED), (int(i), int(entering[j]))
-    return found
+            best, swap = reached * (1.0 + TIED), (int(i), int(entering[j]))
+    return swap
 
 
 def _symmetric(A: Array) -> Array:

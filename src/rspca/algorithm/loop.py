@@ -1,4 +1,4 @@
-"""From a way to find one component, or all at once, to the components that are reported."""
+"""The loop over components: find, prove, report, deflate, repeat; or report what a method finds together."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.deflate import DEFLATIONS, Deflation
+from rspca.algorithm.deflate import Deflation, schur
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
-from rspca.base.types import Array, OnStep, Step
+from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.linalg.vectors import first_largest, oriented, top_k
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
@@ -28,10 +28,11 @@ class Proof(Protocol):
 
 
 class Found(NamedTuple):
-    """One component before it is reported."""
+    """One component as a method finds it."""
 
     support: Array
     loadings: Array
+    """Of any length: the loop normalizes them."""
     n_iter: int = 1
     converged: bool = True
     relaxed_variance: float | None = None
@@ -40,15 +41,21 @@ class Found(NamedTuple):
     certificate: Proof | None = None
 
 
-class Teller(Protocol):
-    """What a finder tells of its progress, in the units of the operator that it was given."""
+Finder = Callable[[OperatorMixin, int, Report], Found]
+"""(op, k, report) -> one component of at most k features."""
+JointFinder = Callable[[OperatorMixin, list[int], Report], Iterable[Found]]
+"""(op, one k per component, report) -> all components of op, or as many as its rank allows."""
+Prover = Callable[[OperatorMixin, int, Component, Report], Component]
+"""(op, k, component, report) -> the component, or a better one, with its certificate."""
 
-    def __call__(self, stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
-        """Tell it."""
 
+class LoopOptions(NamedTuple):
+    """What a caller may ask of the loop over components."""
 
-Finder = Callable[[OperatorMixin, int, Teller], Found]
-JointFinder = Callable[[OperatorMixin, list[int], Teller], Iterable[Found]]
+    on_step: OnStep | None = None
+    on_component: OnComponent | None = None
+    earlier: Sequence[Component] = ()
+    """Components that were found before, in the same data with the same options: the loop continues after them."""
 
 
 def eligible_features(op: OperatorMixin) -> Array:
@@ -67,64 +74,74 @@ def largest_varying(values: Array, k: int, eligible: Array) -> Array:
     return np.asarray(eligible[top_k(np.abs(values[eligible]), k)])
 
 
-def one_after_another(
-    find: Finder, op: OperatorMixin, ks: list[int], *, deflation: str | Deflation, on_step: OnStep | None = None,
-    on_component: OnComponent | None = None, earlier: Sequence[Component] = (),
-) -> list[Component]:  # fmt: skip
-    """Find a component, deflate, and go on with what is left, until there are enough or nothing is left.
+def one_by_one(
+    finders: Sequence[tuple[int, Finder]],
+    op: OperatorMixin,
+    *,
+    deflate: Deflation,
+    normalization: str | None,
+    loop: LoopOptions,
+    prove: Prover | None = None,
+) -> list[Component]:
+    """Find a component, report it, deflate, and repeat with what is left, until there are enough or nothing is left.
 
-    The data are deflated by `earlier` components just as they were when these were found, so a loop that goes on after
-    them finds what one loop over all would have found, to the last bit.
+    `finders` has a pair for each component: its k, and the function that finds it. `normalization` is None if that
+    function normalizes the loadings itself. The data are deflated by earlier components just as they were when these
+    were found, so that a loop which continues after them finds what one loop over all finds, to the last bit.
     """
-    found = list(earlier)
+    found = list(loop.earlier)
     op, unit = balanced(op)
-    tell = _teller(on_step, found, unit)
+    report = _reporter(loop.on_step, found, unit)
     total = float(op.sq_norms.sum())
-    op.shared_work["count"] = len(ks)
-    deflate = DEFLATIONS[deflation] if isinstance(deflation, str) else deflation
-    op = deflated(op, found, deflate) if len(found) < len(ks) else op
-    for number, k in enumerate(ks[len(found) :], len(found)):
+    op.shared_work["count"] = len(finders)
+    op = deflated(op, found, deflate) if len(found) < len(finders) else op
+    for number, (k, find) in enumerate(finders[len(found) :], len(found)):
         if op.sq_norms.sum() <= budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * total:
-            _report_rank(number, len(ks), exact=deflation == "schur")
+            _report_rank(number, len(finders), exact=deflate is schur)
             break
         before = op.passes
-        component, scores = _component(op, find(op, k, tell), unit, before)
-        if on_component is not None:  # before it is told: what is reported as found has been kept
-            on_component(component)
-        tell("component", number, component.variance / unit**2)
+        candidate = find(op, k, report)
+        if normalization is not None:
+            loadings = NORMALIZATIONS[normalization](op, candidate.support, candidate.loadings)
+            candidate = candidate._replace(loadings=loadings)
+        proven = None if prove is None else prove(op, k, _component(op, candidate, 1.0, before)[0], report)
+        component, scores = _component(op, proven or candidate, unit, before)
+        if loop.on_component is not None:  # before the step: what is reported as found has been stored
+            loop.on_component(component)
+        report("component", number, component.variance / unit**2)
         found.append(component)
-        if number + 1 < len(ks):
+        if number + 1 < len(finders):
             op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
     return found
 
 
 def deflated(op: OperatorMixin, components: Sequence[Component], deflate: Deflation) -> OperatorMixin:
     """Return what components, in the order in which they were found, leave of op."""
-    vectors = [one.dense() for one in components]
-    for number, one in enumerate(components):
-        op = deflate(op, vectors[number], op.scores(one.support, one.loadings), vectors[:number])
+    vectors = [component.dense() for component in components]
+    for number, component in enumerate(components):
+        op = deflate(op, vectors[number], op.scores(component.support, component.loadings), vectors[:number])
     return op
 
 
-def all_at_once(
-    find: JointFinder, op: OperatorMixin, ks: list[int], *, normalization: str, on_step: OnStep | None = None
+def all_together(
+    find: JointFinder, op: OperatorMixin, ks: list[int], *, normalization: str, loop: LoopOptions
 ) -> list[Component]:
-    """Report what a method finds that keeps its components apart by itself: all of them belong to the same X.
+    """Report what a method finds that separates its components by itself: all of them belong to the same X.
 
-    `find` returns or yields at most len(ks) findings, fewer if the rank of X allows no more. Loadings are refitted to
+    `find` returns or yields at most len(ks) components, fewer if the rank of X allows no more. Loadings are refitted to
     what the components before leave of X: on X itself the best loadings are those of the first component again.
     """
     found = list[Component]()
     op, unit = balanced(op)
-    tell = _teller(on_step, found, unit)
+    report = _reporter(loop.on_step, found, unit)
     left, before = op, op.passes
-    for one in find(op, ks, tell) if op.sq_norms.any() else ():
-        loadings = NORMALIZATIONS[normalization](left, one.support, one.loadings)
-        component, _ = _component(op, one._replace(loadings=loadings), unit, before)
+    for candidate in find(op, ks, report) if op.sq_norms.any() else ():
+        loadings = NORMALIZATIONS[normalization](left, candidate.support, candidate.loadings)
+        component, _ = _component(op, candidate._replace(loadings=loadings), unit, before)
         if normalization != "naive" and len(found) + 1 < len(ks):
-            own = left.scores(component.support, component.loadings)
-            left = DEFLATIONS["schur"](left, component.dense(), own, [other.dense() for other in found])
-        tell("component", len(found), component.variance / unit**2)
+            scores = left.scores(component.support, component.loadings)
+            left = schur(left, component.dense(), scores, [other.dense() for other in found])
+        report("component", len(found), component.variance / unit**2)
         found.append(component)
         before = op.passes
     if len(found) < len(ks):
@@ -133,15 +150,13 @@ def all_at_once(
 
 
 def refitted(op: OperatorMixin, component: Component) -> Component:
-    """Return the component with the best loadings on its support, at the cost of that alone."""
+    """Return the component with the best loadings on its support."""
     before = op.passes
     op, unit = balanced(op)
     loadings = NORMALIZATIONS["svd"](op, component.support, component.loadings)
     again, _ = _component(op, Found(component.support, loadings), unit, before)
-    return replace(
-        component, support=again.support, loadings=again.loadings, variance=again.variance,
-        passes=component.passes + again.passes,
-    )  # fmt: skip
+    passes = component.passes + again.passes
+    return replace(component, support=again.support, loadings=again.loadings, variance=again.variance, passes=passes)
 
 
 def numerical_rank(values: Array, op: OperatorMixin) -> int:
@@ -149,31 +164,38 @@ def numerical_rank(values: Array, op: OperatorMixin) -> int:
     return int(np.count_nonzero(values > budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * float(op.sq_norms.sum())))
 
 
-def _teller(on_step: OnStep | None, found: list[Component], unit: float) -> Teller:
-    """Return what passes progress on: which component is being sought follows from how many are found."""
+def _reporter(on_step: OnStep | None, found: list[Component], unit: float) -> Report:
+    """Return what passes progress on to the user; the number of the component is how many are found."""
+    if on_step is None:
+        return no_report
     started = time.perf_counter()
 
-    def tell(stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
-        if on_step is not None:
-            seconds = time.perf_counter() - started
-            bound = None if upper is None else unit**2 * upper
-            on_step(Step(stage, len(found), iteration, unit**2 * variance, bound, seconds))
+    def report(stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
+        seconds = time.perf_counter() - started
+        bound = None if upper is None else unit**2 * upper
+        on_step(Step(stage, len(found), iteration, unit**2 * variance, bound, seconds))
 
-    return tell
+    return report
 
 
-def _component(op: OperatorMixin, one: Found, unit: float, before: float) -> tuple[Component, Array]:
-    """Return a finding as it is reported, in the units of the user, and its scores in those of op."""
-    kept = one.loadings != 0.0
-    support, loadings = one.support[kept], oriented(one.loadings[kept], op.dtype)
+def _component(op: OperatorMixin, found: Found | Component, unit: float, before: float) -> tuple[Component, Array]:
+    """Return a component as it is reported, in the units of the user, and its scores in those of op."""
+    used = found.loadings != 0.0
+    support, loadings = found.support[used], oriented(found.loadings[used], op.dtype)
     scores = op.scores(support, loadings)
     component = Component(
-        support=support, loadings=loadings, variance=unit**2 * (float(scores @ scores) - op.offset),
-        n_features=op.shape[1], n_iter=one.n_iter, converged=one.converged, passes=op.passes - before,
-        relaxed_variance=None if one.relaxed_variance is None else unit**2 * one.relaxed_variance,
-        inclusion_probability=one.inclusion_probability, swap_optimal=one.swap_optimal,
-        certificate=None if one.certificate is None else one.certificate.in_units(unit**2),
-    )  # fmt: skip
+        support=support,
+        loadings=loadings,
+        variance=unit**2 * (float(scores @ scores) - op.offset),
+        n_features=op.shape[1],
+        n_iter=found.n_iter,
+        converged=found.converged,
+        passes=op.passes - before,
+        relaxed_variance=None if found.relaxed_variance is None else unit**2 * found.relaxed_variance,
+        inclusion_probability=found.inclusion_probability,
+        swap_optimal=found.swap_optimal,
+        certificate=None if found.certificate is None else found.certificate.in_units(unit**2),
+    )
     return component, scores
 
 

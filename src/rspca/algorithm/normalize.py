@@ -20,11 +20,11 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     """Return the leading right singular vector of X[:, support]: no vector with this support has more variance."""
     if len(support) == 1:
         return np.ones(1)
-    # The loadings are a good start, but another eigenvector would be a bad one: a little of everything is added.
+    # The loadings are a good start unless they are another eigenvector, so a little noise is added.
     direction = unit(loadings)
-    everything = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
+    noise = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
     tol = budgets.NORMALIZE_TOL[op.dtype]
-    start = direction + budgets.NORMALIZE_NOISE * tol * everything
+    start = direction + budgets.NORMALIZE_NOISE * tol * noise
     return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0], op.dtype)
 
 

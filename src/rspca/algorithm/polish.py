@@ -1,4 +1,4 @@
-"""Monotone ascent at fixed k: truncated power steps, refits, then single swaps until none can gain."""
+"""Polishing at fixed k: truncated power steps and refits, then single swaps until none gains variance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import exchange_features
+from rspca.algorithm.gram_search import swap_features
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import TIED, largest_values, nonzeros
@@ -26,14 +26,14 @@ class Polished(NamedTuple):
 
 
 def polish(op: OperatorMixin, V: Array, k: int, *, choice: Choice, finalists: int, tol: float) -> list[Polished]:
-    """Improve the columns of V, each a vector with about k non-zeros, and return where they end, best first.
+    """Return the supports that climbs from the columns of V, vectors with about k non-zeros, end at, best first.
 
-    If there are more columns than finalists, truncated power steps with all of them at once choose.
+    If there are more columns than finalists, joint truncated power steps select the finalists.
     """
     if V.shape[1] > finalists:
         V = power_steps(op, V, k, choice=choice, keep=finalists)
-    ends = climbs(op, V, k, choice=choice, tol=tol, max_iter=budgets.FIRST_CLIMB_STEPS)
-    best, *others = sorted(ends, key=lambda one: -one.variance)
+    ends = climb_each(op, V, k, choice=choice, tol=tol, max_iter=budgets.FIRST_CLIMB_STEPS)
+    best, *others = sorted(ends, key=lambda end: -end.variance)
     if best.n_iter == budgets.FIRST_CLIMB_STEPS:
         v = np.zeros(len(V))
         v[best.support] = best.loadings
@@ -42,7 +42,7 @@ def polish(op: OperatorMixin, V: Array, k: int, *, choice: Choice, finalists: in
 
 
 def power_steps(op: OperatorMixin, V: Array, k: int, *, choice: Choice, keep: int) -> Array:
-    """Take truncated power steps v <- top-k(X'Xv) with all columns until their supports stay; return the best."""
+    """Return the best columns after joint truncated power steps v <- top-k(X'Xv), until no support changes."""
     patterns = V != 0.0
     for _ in range(budgets.POLISH_POWER_STEPS):
         gradients = op.gram(V)
@@ -52,23 +52,23 @@ def power_steps(op: OperatorMixin, V: Array, k: int, *, choice: Choice, keep: in
         patterns = V != 0.0
         if unchanged.all():
             break
-    _, first = np.unique(patterns, axis=1, return_index=True)  # columns whose supports met go on as one
+    _, first = np.unique(patterns, axis=1, return_index=True)  # one column for each support
     return V[:, first[np.argsort(-variances[first], kind="stable")[:keep]]]
 
 
 def climb(op: OperatorMixin, v: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> Polished:
     """Refit, take the k largest entries of X'Xv, and repeat until the support stays or gains less than tol."""
-    return climbs(op, v[:, None], k, choice=choice, tol=tol, max_iter=max_iter)[0]
+    return climb_each(op, v[:, None], k, choice=choice, tol=tol, max_iter=max_iter)[0]
 
 
-def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> list[Polished]:
-    """Climb from each column of V; one that comes upon a support where another was would go its way, and ends."""
+def climb_each(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, max_iter: int) -> list[Polished]:
+    """Climb from each column of V; stop at a support that another climb visited: both would continue identically."""
     ends: list[Polished] = []
-    passed: set[bytes] = set()
+    visited: set[bytes] = set()
     for v in V.T:
         support, n_iter = nonzeros(v), 0
-        way = {support.tobytes()}
-        if not way.isdisjoint(passed):
+        path = {support.tobytes()}
+        if not path.isdisjoint(visited):
             continue
         part = op.restrict(support)
         value, loadings = refit(part, v[support], budgets.CLIMB_REFIT_TOL)
@@ -78,8 +78,8 @@ def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, m
             proposed = choice.largest(gradient, k)
             if np.array_equal(proposed, support):
                 break
-            way.add(proposed.tobytes())
-            if not way.isdisjoint(passed):
+            path.add(proposed.tobytes())
+            if not path.isdisjoint(visited):
                 break
             next_part = op.restrict(proposed)
             next_value, next_loadings = refit(next_part, gradient[proposed], budgets.CLIMB_REFIT_TOL)
@@ -88,21 +88,21 @@ def climbs(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: float, m
                 support, part, value, loadings = proposed, next_part, next_value, next_loadings
             if gain <= tol * value:
                 break
-        if way.isdisjoint(passed):
+        if path.isdisjoint(visited):
             ends.append(Polished(support, loadings, value, n_iter, None))
-        passed |= way
+        visited |= path
     return ends
 
 
-def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Choice, most: int) -> Polished:
-    """Exchange features of small worth for others of larger worth while that gains variance, at most so many times.
+def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Choice, rounds: int) -> Polished:
+    """Exchange several features at once for others of larger worth while that gains variance.
 
     To second order a feature j outside adds g_j^2 / (l - a_jj) to the variance l, with g = X'Xv, and a feature i inside
-    takes v_i^2 (l - a_ii) with it. A power step compares |g_j| with l |v_i|, which favors what is inside: its own
-    variance is in its gradient. What exchanging all of them does not gain, exchanging the clearest cases may.
+    contributes v_i^2 (l - a_ii). A power step compares |g_j| with l |v_i|, which favors features inside, because their
+    gradient contains their own variance. If exchanging all pairs gains nothing, the clearest half is tried, and so on.
     """
     best, diagonal, part = start, op.sq_norms, None
-    for _ in range(most):
+    for _ in range(rounds):
         support, value = best.support, best.variance
         if part is not None:
             gradient = op.gradient(part, support, best.loadings)
@@ -114,7 +114,7 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
         joining, leaving = largest_values(outside, pairs), np.sort(inside)[:pairs]
         count = int(np.count_nonzero(joining > leaving))
         while count:
-            # so much more must a feature outside be worth that the clearest `count` cases are left
+            # ratio of worth outside to inside above which only the clearest `count` pairs are left
             demand = (1.0 - 1e-12) * joining[count - 1] / max(leaving[count - 1], 1e-100 * joining[count - 1])
             worth[support] = demand * inside
             proposed = choice.largest(worth, len(support))
@@ -134,7 +134,7 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
 
 
 def refit(part: OperatorMixin, start: Array, tol: float | None = None) -> tuple[float, Array]:
-    """Return the leading eigenpair of the few columns of a support, from a good start."""
+    """Return the leading eigenvalue and eigenvector of the columns of a support."""
     values, vectors = leading_pairs(part, 1, start, tol=budgets.SWAP_REFIT_TOL if tol is None else tol)
     return float(values[0]), vectors[:, 0]
 
@@ -146,34 +146,34 @@ def truncated(G: Array, k: int, choice: Choice) -> Array:
     return V / np.where(lengths > 0.0, lengths, 1.0)
 
 
-def exchanges_affordable(k: int, n: int) -> bool:
-    """Return whether all exchanges of one of k features for one of n - k, and the Gram rows they need, are few."""
+def swaps_affordable(k: int, n: int) -> bool:
+    """Return whether all swaps of one of k features for one of n - k, and the rows of X'X they need, are few enough."""
     return k * (n - k) <= budgets.SWAP_MAX_PAIRS and k * n <= budgets.SWAP_MAX_ENTRIES
 
 
 def best_after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> Polished:
-    """Return the best that single exchanges make of these ends, where examining them all is affordable."""
+    """Return the best end after single swaps, if examining all swaps is affordable."""
     if len(ends[0].support) == len(choice.features):
-        return ends[0]._replace(swap_optimal=True)  # there is nothing to exchange
-    return best_first(after_swaps(op, ends, choice=choice))[0]
+        return ends[0]._replace(swap_optimal=True)  # there is nothing to swap
+    return best_first(swap_each(op, ends, choice=choice))[0]
 
 
-def after_swaps(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> list[Polished]:
-    """Return what single exchanges make of each of these ends, or the ends where these are too many to examine."""
-    if not exchanges_affordable(len(ends[0].support), len(choice.features)):
+def swap_each(op: OperatorMixin, ends: list[Polished], *, choice: Choice) -> list[Polished]:
+    """Return each end after single swaps, or the ends themselves if there are too many swaps to examine."""
+    if not swaps_affordable(len(ends[0].support), len(choice.features)):
         return ends
     return [swap(op, end, choice=choice) for end in ends]
 
 
 def best_first(ends: list[Polished]) -> list[Polished]:
-    """Return the ends by decreasing variance; of the best, equal up to rounding, the one of the lowest features."""
+    """Return the ends by decreasing variance; those that tie for the best up to rounding by their features."""
     ends = sorted(ends, key=lambda end: -end.variance)
     tied = [end for end in ends if end.variance >= (1.0 - TIED) * ends[0].variance]
     return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
 
 
 def swap(op: OperatorMixin, start: Polished, *, choice: Choice) -> Polished:
-    """Exchange one feature for another while that gains variance; swap_optimal says that no exchange is left."""
-    end = exchange_features(op.gram_rows, op.sq_norms, start.support, choice)
+    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
+    end = swap_features(op.gram_rows, op.sq_norms, start.support, choice)
     value, loadings = refit(op.restrict(end.support), end.loadings)
-    return Polished(end.support, loadings, value, start.n_iter + end.n_exchanges, end.swap_optimal)
+    return Polished(end.support, loadings, value, start.n_iter + end.n_swaps, end.swap_optimal)

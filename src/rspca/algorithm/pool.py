@@ -1,4 +1,4 @@
-"""The pool: features whose Gram matrix is searched, all of them where there are few, else those that promise most."""
+"""The pool: the features whose Gram matrix is searched, all of them if there are few, else the most promising."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.base.types import Array
 from rspca.algorithm.gram_cache import gram_of
 from rspca.algorithm.promising import lasting_features, promising_features
-from rspca.algorithm.sketch import Sketch, Whole
+from rspca.algorithm.sketch import FullData, Sketch
+from rspca.base.types import Array
 from rspca.linalg.vectors import spread_columns
 from rspca.operators.base import OperatorMixin
 
@@ -24,10 +24,10 @@ class Pool(NamedTuple):
     gram: Array
     complete: bool
     multiply: Callable[[Array], Array]
-    """V -> A V, by whichever is smaller, the Gram matrix A or the columns."""
+    """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
 
 
-def make_pool(data: Sketch | Whole, k: int, choice: Choice, known: list[Array]) -> Pool:
+def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array]) -> Pool:
     """Return the pool for supports of k features; `known` supports are part of it."""
     op = data.source
     size = pool_size(op.shape[0], len(choice.features))
@@ -56,16 +56,16 @@ def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool)
 
 
 def pool_size(m: int, n: int) -> int:
-    """Return how many of n features a pool may have for m samples."""
+    """Return the number of features in a pool, of n features with m samples."""
     if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
         return n
     return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
 def exact_gram(op: OperatorMixin, features: Array) -> Array:
-    """Return the Gram matrix of some features, computed in float64 from the numbers as they are, whatever their type.
+    """Return the Gram matrix of some features, computed in float64 whatever the type of the data.
 
-    Supports of single-precision data are compared by it: products in their own precision would decide by rounding.
+    It compares supports of single-precision data, whose own products would decide by rounding.
     """
     if op.dtype == np.float64:
         return op.gram_block(features)

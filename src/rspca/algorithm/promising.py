@@ -6,13 +6,13 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.sketch import Sketch, Whole
+from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing
+from rspca.linalg.vectors import coarse, decreasing_order
 from rspca.operators.base import OperatorMixin, chunks
 
 
-def promising_features(data: Sketch | Whole, k: int, choice: Choice, known: list[Array], size: int) -> Array:
+def promising_features(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], size: int) -> Array:
     """Return the known features, and those that the leading directions of what earlier components left choose."""
     rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
@@ -45,20 +45,20 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
 
 
 def random_signs(op: OperatorMixin) -> Array:
-    """Return random signs as columns; fewer where features are very many."""
+    """Return vectors of random signs as columns; fewer vectors if there are very many features."""
     n = op.shape[1]
     count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
     signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
-    # signs go to features by variance, as the first numbers of a sketch do: the order of the features does not matter
-    signs[decreasing(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
+    # signs are assigned by variance, not by index, so that the order of the features does not matter
+    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
     return signs
 
 
 def row_energies_from(images: Array) -> tuple[Array, Array]:
-    """Return the squared length of each row of X'X, and of what leading directions leave of it, both estimated.
+    """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
 
-    The products of X'X with random signs have these lengths on average (Hutchinson); their leading singular vectors are
-    those of X'X, about, as in randomized singular value decompositions.
+    The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
+    approximate those of X'X, as in randomized singular value decompositions.
     """
     energies = np.einsum("ij,ij->i", images, images)
     _, weights = np.linalg.eigh(images.T @ images)
@@ -67,10 +67,10 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
 
 
 def linkage(op: OperatorMixin) -> Array:
-    """Return the sum of the fourth powers of each row of X'X, estimated: large where a few features are much alike.
+    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
 
-    Columns are projected on a few random directions, in which those that are alike stay so. Where features are too many
-    to compare all of them, each is compared with some, and with those next to it, which is where linked SNPs are.
+    Columns are projected on a few random directions, which preserves their similarity. If there are too many features
+    to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
     """
     m, n = op.shape
     count = budgets.POOL_PROJECTIONS
@@ -82,14 +82,14 @@ def linkage(op: OperatorMixin) -> Array:
     lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
     rows *= (lengths / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
     rows = rows.astype(np.float32)
-    some = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
+    compared = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
     sums = np.zeros(n)
-    for part in chunks(n, 4 * len(some), budgets.POOL_LINKAGE_BYTES):
-        products = rows[part] @ rows[some].T
+    for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
+        products = rows[part] @ rows[compared].T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
-    sums[some] -= lengths[some] ** 8  # each with itself
-    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(some) < n else 1):
+    sums[compared] -= lengths[compared] ** 8  # each with itself
+    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
         fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
         sums[distance:] += fourth
         sums[:-distance] += fourth
@@ -97,15 +97,15 @@ def linkage(op: OperatorMixin) -> Array:
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
-    """Return about `count` features: the k largest of many directions of the leading part, the best of these first.
+    """Return at most `count` features: the k largest along many directions of the leading part, best directions first.
 
-    The directions are those of features themselves: the longest rows, and others at even distances by their lengths.
-    Each support points to its own direction, which chooses again, as in truncated power steps.
+    The directions are rows of features: the longest ones, and others at equal steps in the order of their lengths. The
+    direction of each support then chooses again, as in truncated power steps.
     """
     tried = int(
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
-    order = decreasing(coarse(np.einsum("ij,ij->i", rows, rows)))
+    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
     if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
         longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
         return chosen_by_directions(rows[longest], k, features[longest], count)
@@ -115,16 +115,16 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
         blocks = np.array_split(directions, -(-len(directions) // budgets.POOL_DIRECTION_BLOCK))
         parts = [largest_along(rows, block, k) for block in blocks]
         supports, values = (np.concatenate(both) for both in zip(*parts, strict=True))
-        best = decreasing(values)[: budgets.POOL_DIRECTION_SUPPORTS]
+        best = decreasing_order(values)[: budgets.POOL_DIRECTION_SUPPORTS]
         supports, chosen = supports[best], rows[supports[best]]
         along = np.einsum("bij,bj->bi", chosen, directions[best])
         directions = np.einsum("bij,bi->bj", chosen, along)
-    places = np.unique(supports.ravel(), return_index=True)[1]
-    return features[supports.ravel()[np.sort(places)][:count]]
+    first = np.unique(supports.ravel(), return_index=True)[1]
+    return features[supports.ravel()[np.sort(first)][:count]]
 
 
 def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]:
-    """Return for each direction the k features that have most along it, and how much that is together."""
+    """Return for each direction its k features of largest projection, and the sum of these squared projections."""
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 import numpy as np
 
@@ -16,6 +16,14 @@ from rspca.operators.base import OperatorMixin
 OnIteration = Callable[[int, float], None]
 
 
+class SolverOptions(TypedDict):
+    """What every solver of stage 1 takes by name."""
+
+    max_iter: int
+    tol: float
+    on_iteration: NotRequired[OnIteration | None]
+
+
 class Relaxed(NamedTuple):
     """A point of the relaxed problem and how it was reached."""
 
@@ -25,8 +33,8 @@ class Relaxed(NamedTuple):
     converged: bool
 
 
-class Climbed(NamedTuple):
-    """The same for the steps that follow, with the gradient X'Xx that they need."""
+class StationaryPoint(NamedTuple):
+    """A point of the relaxed problem, its gradient X'Xx, which the next steps need, and how it was reached."""
 
     x: Array
     gradient: Array
@@ -37,13 +45,13 @@ class Climbed(NamedTuple):
 
 def linearized(
     op: OperatorMixin, k: float, start: Array, *, max_iter: int, tol: float, on_iteration: OnIteration | None = None
-) -> Climbed:
-    """Climb by x <- argmax of <Ay, .> over the constraints; the variance never decreases.
+) -> StationaryPoint:
+    """Maximize by steps x <- argmax of <Ay, .> over the constraints; the variance never decreases.
 
     With y = x this is the ascent of Journee, Nesterov, Richtarik and Sepulchre (2010), which cannot lose variance
-    because x'Ax is convex. Here y = x + beta (x - x_before) extrapolates, and a step that loses variance is taken
-    back and repeated with beta = 0. No product is spent on y: Ay is a combination of known gradients. It stops when
-    a step with beta = 0 gains less than tol, relatively.
+    because x'Ax is convex. Here y = x + beta (x - x_before) extrapolates, and a step that loses variance is
+    repeated with beta = 0. y needs no product, because Ay is a combination of known gradients. It stops when a step
+    with beta = 0 gains less than tol, relatively.
     """
     x, gradient, variance = start, op.gram(start), -np.inf  # the start need not satisfy the constraints
     before, beta, last_gain = gradient, 0.0, np.inf
@@ -61,13 +69,13 @@ def linearized(
             on_iteration(iteration, variance)
         small = gain <= tol * variance
         if small and beta == 0.0:
-            return Climbed(x, gradient, variance, iteration, True)
+            return StationaryPoint(x, gradient, variance, iteration, True)
         beta, last_gain = 0.0 if small else _extrapolation(gain, last_gain), gain
-    return Climbed(x, gradient, variance, max_iter, False)
+    return StationaryPoint(x, gradient, variance, max_iter, False)
 
 
 def _extrapolation(gain: float, last_gain: float) -> float:
-    """Half of what would end a geometric sequence whose gains shrink at this rate (Aitken)."""
+    """Return half of the step that would end a geometric sequence with gains that shrink at this rate (Aitken)."""
     rate = np.sqrt(min(gain / last_gain, 1.0)) if np.isfinite(last_gain) and last_gain > 0.0 else 0.0
     step = budgets.EXTRAPOLATION_SHARE * rate / max(1.0 - rate, budgets.EXTRAPOLATION_MIN_RATE)
     return float(min(step, budgets.EXTRAPOLATION_MAX))
@@ -75,12 +83,12 @@ def _extrapolation(gain: float, last_gain: float) -> float:
 
 def projected(
     op: OperatorMixin, k: float, start: Array, *, max_iter: int, tol: float, on_iteration: OnIteration | None = None
-) -> Climbed:
-    """Iterate what the paper evidently ran: z = P(x + Ax / l_1) on the l1 ball, x = z / max(1, |z|_2).
+) -> StationaryPoint:
+    """Iterate z = P(x + Ax / l_1) on the l1 ball, x = z / max(1, |z|_2), which reproduces the paper's table.
 
     `start` must be the leading eigenvector of A. This is not the projection on the intersection of the two balls,
-    and its fixed point is not stationary for the relaxed problem; it is here to reproduce the paper's table.
-    It stops when x changes by less than tol, relatively, or by no more than products in single precision do.
+    and its fixed point is not stationary for the relaxed problem. It stops when x changes by less than tol, relatively,
+    or by no more than the rounding of products in the precision of the data.
     """
     tol = max(tol, 4.0 * float(np.finfo(op.dtype).eps))
     x = start / np.linalg.norm(start)
@@ -95,8 +103,8 @@ def projected(
         if on_iteration is not None:
             on_iteration(iteration, float(x @ gradient))
         if change <= tol * float(np.linalg.norm(x)):
-            return Climbed(x, gradient, float(x @ gradient), iteration, True)
-    return Climbed(x, gradient, float(x @ gradient), max_iter, False)
+            return StationaryPoint(x, gradient, float(x @ gradient), iteration, True)
+    return StationaryPoint(x, gradient, float(x @ gradient), max_iter, False)
 
 
 SOLVERS = {"linearized": linearized, "projected": projected}
@@ -112,10 +120,9 @@ def starting_points(op: OperatorMixin, solver: str) -> list[Array]:
 
 
 def best_relaxation(
-    op: OperatorMixin, k: float, starts: list[Array], *, solver: str, max_iter: int, tol: float,
-    on_iteration: OnIteration | None = None,
-) -> Relaxed:  # fmt: skip
-    """Solve from each start and return the best end point."""
-    ends = [SOLVERS[solver](op, k, x, max_iter=max_iter, tol=tol, on_iteration=on_iteration) for x in starts]
+    op: OperatorMixin, k: float, starts: list[Array], *, solver: str, **options: Unpack[SolverOptions]
+) -> Relaxed:
+    """Return the best end point of a solver over these starts."""
+    ends = [SOLVERS[solver](op, k, x, **options) for x in starts]
     best = max(ends, key=lambda end: end.variance)
     return Relaxed(best.x, best.variance, best.n_iter, best.converged)

@@ -1,14 +1,14 @@
-"""The results: one sparse component, the components of one decomposition, and one step of progress."""
+"""The results: one sparse component, and the components of one decomposition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
-from rspca.base.types import Array, OnStep
+from rspca.base.types import Array
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -47,16 +47,7 @@ class Component:
 
 
 OnComponent = Callable[[Component], None]
-
-
-class Loop(TypedDict, total=False):
-    """What a caller may ask of the loop that finds one component after another; methods pass it on as it is."""
-
-    on_step: OnStep | None
-    on_component: OnComponent | None
-    """Told each component as it is found, before the next one is sought."""
-    earlier: Sequence[Component]
-    """Components that were found before, in the same data with the same options: the loop goes on after them."""
+"""Called with each component as it is found, before the search for the next one."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -90,7 +81,8 @@ class Decomposition:
     def __repr__(self) -> str:
         """Return a summary in one line for each component."""
         ratios = self.explained_variance / self.total_variance
-        lines = [f"  {one!r}, {ratio:.2%} of the variance" for one, ratio in zip(self.components, ratios, strict=True)]
+        pairs = zip(self.components, ratios, strict=True)
+        lines = [f"  {component!r}, {ratio:.2%} of the variance" for component, ratio in pairs]
         left = f", {len(self.sample_components)} of samples" if self.sample_components else ""
         return "\n".join([f"Decomposition by {self.method!r}, {len(self)} component(s){left}:", *lines])
 

@@ -1,4 +1,4 @@
-"""Stage 2: from the relaxed vector to sparse ones by random sampling, and what Theorem 1 promises of it."""
+"""Stage 2: round the relaxed vector to sparse vectors by random sampling; the guarantee of Theorem 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.base.checks import check_integer, check_real, check_rng, check_vector, real_array
 from rspca.base.types import Array
-from rspca.linalg.vectors import decreasing, inclusion_probabilities, nonzeros, scaled_to_sum, top_k
+from rspca.linalg.vectors import decreasing_order, inclusion_probabilities, nonzeros, scaled_to_sum, top_k
 from rspca.operators.base import OperatorMixin
 
 
@@ -27,8 +27,8 @@ def round_vector(x: Array, s: float, rng: np.random.Generator) -> Array:
     x = real_array("x", x)
     check_vector("x", x, x.size)
     p = inclusion_probabilities(x, check_real("s", s, 0.0, strict=True))
-    kept = check_rng(rng).random(len(x)) < p
-    return np.divide(x, p, out=np.zeros_like(x), where=kept)
+    drawn = check_rng(rng).random(len(x)) < p
+    return np.divide(x, p, out=np.zeros_like(x), where=drawn)
 
 
 def bernoulli_draws(x: Array, s: float, n_draws: int, rng: np.random.Generator) -> Array:
@@ -47,7 +47,7 @@ def bernoulli_draws(x: Array, s: float, n_draws: int, rng: np.random.Generator) 
 def best_bernoulli(op: OperatorMixin, draws: Array, k: float, s: float) -> Array:
     """Return the draw with the largest x'Ax among those with |x|_2 <= 1 + 2 sqrt(k/s), as the paper chooses.
 
-    If no draw meets the norm bound the shortest one is returned: it is the nearest to meeting it.
+    If no draw satisfies the norm bound, the shortest one is returned.
     """
     lengths = np.linalg.norm(draws, axis=0)
     allowed = np.flatnonzero(lengths <= 1.0 + 2.0 * np.sqrt(k / s))
@@ -69,30 +69,30 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     size = np.abs(x[used])
     if n_draws == 0:
         return [used[top_k(size, k)]]
-    by_size = decreasing(size)  # in which they are drawn, so that the order of the features does not matter
+    by_size = decreasing_order(size)  # drawn in this order, so that the order of the features does not matter
     largest = np.sort(used[by_size[:k]])
-    found = {largest.tobytes(): largest}
+    supports = {largest.tobytes(): largest}
     p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
     chosen = np.tile(p >= 1.0, (n_draws, 1))
     pool = by_size[~chosen[0, by_size]]
     wanted = k - (len(used) - len(pool))
     if len(pool) > wanted > 0:
-        # an order for each draw: in a common one few supports can come up. Fewer draws are the first of more draws
+        # Each draw has its own order, because a common one allows few supports. Fewer draws are a prefix of more draws.
         draws = [(rng.permutation(len(pool)), rng.random()) for _ in range(n_draws)]
         orders, offsets = pool[np.stack([order for order, _ in draws])], np.array([[offset] for _, offset in draws])
         ends = np.zeros((n_draws, len(pool) + 1))
         np.cumsum(p[orders], axis=1, out=ends[:, 1:])
-        # a feature is taken where a mark u, 1 + u, 2 + u, ... falls between the ends before it and at it
+        # a feature is drawn if one of u, 1 + u, 2 + u, ... lies between the ends before it and at it
         marks = np.floor(ends * (wanted / ends[:, -1:]) - offsets)
         np.put_along_axis(chosen, orders, marks[:, 1:] > marks[:, :-1], axis=1)
         for draw in chosen:
             support = used[draw]
-            found.setdefault(support.tobytes(), support)
-    return list(found.values())
+            supports.setdefault(support.tobytes(), support)
+    return list(supports.values())
 
 
 class Theorem1(NamedTuple):
-    """What Theorem 1 of the paper promises for one choice of k and epsilon."""
+    """The guarantee of Theorem 1 of the paper for one choice of k and epsilon."""
 
     s: int
     norm_bound: float
@@ -102,7 +102,7 @@ class Theorem1(NamedTuple):
 
 
 def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0) -> Theorem1:
-    """Return the s that Theorem 1 asks for, and what it then promises of the best of n_draws roundings.
+    """Return the s that Theorem 1 requires, and its guarantee for the best of n_draws roundings.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0)
     epsilon : float
         Accuracy, in (0, 1].
     n_draws : int
-        Independent roundings, of which the best that meets the norm bound is kept; the promise then holds with
+        Independent roundings, of which the best within the norm bound is taken; the guarantee then holds with
         probability 1 - 2^-n_draws.
     row_norm : float
         Largest Euclidean norm of a row of A = X'X. The theorem is stated for 1, with a footnote that larger norms
@@ -127,7 +127,7 @@ def theorem1(k: int, epsilon: float, *, n_draws: int = 1, row_norm: float = 1.0)
     k = check_integer("k", k, 1)
     epsilon = check_real("epsilon", epsilon, 0.0, strict=True)
     if epsilon > 1.0:
-        raise ValueError(f"epsilon={epsilon:g} must lie in (0, 1]; the theorem says nothing beyond.")
+        raise ValueError(f"epsilon={epsilon:g} must lie in (0, 1]; the theorem does not cover larger values.")
     n_draws = check_integer("n_draws", n_draws, 1)
     row_norm = max(1.0, check_real("row_norm", row_norm, 0.0, strict=True))
     s = int(np.ceil(200.0 * k * (row_norm / epsilon) ** 2 * (1.0 - 1e-12)))

@@ -1,4 +1,4 @@
-"""A few rows that stand in for X while an iteration runs, and the one product with X that confirms its result."""
+"""A sketch of X, a few rows on which iterations run, and the products with X that confirm their results."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
-from rspca.linalg.vectors import coarse, decreasing, spread, top_k, unit
+from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
 
-class Seen(NamedTuple):
-    """What X itself says of a vector: X'Xx and x'X'Xx."""
+class ConfirmedProduct(NamedTuple):
+    """Products of a vector with X itself: X'Xx and x'X'Xx."""
 
     gradient: Array
     variance: float
 
 
 class Sketch:
-    """U'X, where the q columns of U span the scores Xx of the vectors x learned so far.
+    """U'X, where the q columns of U span the scores Xx of the vectors x multiplied so far.
 
-    |U'Xx| <= |Xx|, with equality for what has been learned. So whatever climbs on the sketch climbs at least as far
-    on X, and from the same height: to climb on the sketch, and to learn where that led, is an ascent on X, as in
-    every method that maximizes a minorant. It remembers all earlier products, and therefore needs few of them.
+    |U'Xx| <= |Xx|, with equality for these vectors. So an iteration that gains variance on the sketch, from a vector at
+    which the sketch is exact, gains at least as much on X: alternating between the sketch and products with X is an
+    ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
 
     exact = False
@@ -42,22 +42,22 @@ class Sketch:
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
-        self._filled = self._compared = 0
+        self._filled = self._multiplied = 0
         self._rounding = rounding_of(op)
         self._add(left, rows)
-        self._find_leading()
+        self._converge_leading_direction()
 
     def features(self, gradient: Array, count: int) -> Array:
-        """Return the features with the largest gradients, or all if few would be left out."""
+        """Return the `count` features with the largest gradients, or all if few would be left out."""
         few = count < budgets.SKETCH_MAX_SHARE * len(gradient)
         return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
 
-    def guess(self, x: Array) -> Array:
-        """Return X'Xx as far as it is known: exact for what has been learned."""
+    def gradient(self, x: Array) -> Array:
+        """Return X'Xx on the sketch: exact for the vectors that were multiplied with X."""
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _find_leading(self) -> None:
+    def _converge_leading_direction(self) -> None:
         """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
         while self._filled < self._size:
             v, before = self.directions()[0], self._filled
@@ -67,12 +67,12 @@ class Sketch:
                 break
 
     def directions(self) -> list[Array]:
-        """Return the directions of large variance, as far as they are known, the largest first."""
+        """Return the directions of large variance on the sketch, the largest first."""
         rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
         close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
-        found = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
-        return [direction / np.linalg.norm(direction) for direction in found]
+        directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
+        return [direction / np.linalg.norm(direction) for direction in directions]
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
@@ -80,31 +80,31 @@ class Sketch:
         return (weights.T @ self._rows[: self._filled]).T
 
     def operator(self, features: Array) -> OperatorMixin:
-        """Return the sketch of these features as data: q rows for m."""
+        """Return the sketch of these features as an operator with q rows instead of m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
-    def confirm(self, x: Array) -> Seen:
+    def confirm(self, x: Array) -> ConfirmedProduct:
         """Multiply x by X and X' in one read, and learn from it."""
         if self._filled == self._size:
-            self._forget()
+            self._drop_half()
         image, scores = self.source.gram_and_scores(x)
-        self._learn(np.asarray(scores, dtype=np.float64), image)
-        return Seen(image, float(x @ image))
+        self._add_scores(np.asarray(scores, dtype=np.float64), image)
+        return ConfirmedProduct(image, float(x @ image))
 
-    def _learn(self, scores: Array, image: Array) -> None:
-        """Add a row for the direction in which these scores are new, if they are by more than rounding."""
+    def _add_scores(self, scores: Array, image: Array) -> None:
+        """Add a row for the part of these scores outside the span of U, unless it is only rounding."""
         left, rows = self._left[:, : self._filled], self._rows[: self._filled]
-        new, known = scores, np.zeros(self._filled)
+        new, inside = scores, np.zeros(self._filled)
         for _ in range(2):
             part = left.T @ new
-            new, known = new - left @ part, known + part
+            new, inside = new - left @ part, inside + part
         size, length = float(np.linalg.norm(new)), float(np.linalg.norm(scores))
         if size <= self._rounding * length:
             return
         new /= size
-        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores without another product
-            self._add(new[:, None], (image - known @ rows) / size)
-        else:  # nor should it, if the difference were mostly rounding
+        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores
+            self._add(new[:, None], (image - inside @ rows) / size)
+        else:  # the difference would be mostly rounding
             self._add(new[:, None], self.source.rmatmat(new))
 
     def _add(self, left: Array, rows: Array) -> None:
@@ -114,22 +114,22 @@ class Sketch:
         self._filled = new.stop
 
     def _row_products(self) -> Array:
-        """Return the products of the rows with each other; those of new rows are made when somebody asks."""
-        new, count = slice(self._compared, self._filled), self._filled
-        if self._compared < count:
+        """Return the products of the rows with each other; those of new rows are computed here."""
+        new, count = slice(self._multiplied, self._filled), self._filled
+        if self._multiplied < count:
             products = self._rows[:count] @ self._rows[new].T
             self._products[:count, new], self._products[new, :count] = products, products.T
-            self._compared = count
+            self._multiplied = count
         return self._products[:count, :count]
 
-    def _forget(self) -> None:
+    def _drop_half(self) -> None:
         """Keep the leading half of what is known."""
         kept = self._size // 2
         values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
         self._products[:kept, :kept] = np.diag(values)
-        self._filled = self._compared = kept
+        self._filled = self._multiplied = kept
 
 
 def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
@@ -144,7 +144,7 @@ def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
     count = 10 + 2 * n_components if several else op.first_block
     numbers = np.empty((len(sampled), min(count, len(sampled))))
     # numbers go to features by their variance, not by their place: so the order of the features does not matter
-    by_variance = decreasing(variances[sampled])
+    by_variance = decreasing_order(variances[sampled])
     numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
     if count == 1:
         # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
@@ -177,7 +177,7 @@ def rounding_of(op: OperatorMixin) -> float:
     return float(np.sqrt(np.finfo(op.dtype).eps))
 
 
-class Whole:
+class FullData:
     """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
 
     exact = True
@@ -198,7 +198,7 @@ class Whole:
         """Return all features."""
         return np.arange(len(gradient))
 
-    def guess(self, x: Array) -> Array:
+    def gradient(self, x: Array) -> Array:
         """Return X'Xx."""
         return self.source.gram(x)
 
@@ -206,7 +206,7 @@ class Whole:
         """Return X."""
         return self.source
 
-    def confirm(self, x: Array) -> Seen:
+    def confirm(self, x: Array) -> ConfirmedProduct:
         """Multiply x by X'X."""
         gradient = self.source.gram(x)
-        return Seen(gradient, float(x @ gradient))
+        return ConfirmedProduct(gradient, float(x @ gradient))

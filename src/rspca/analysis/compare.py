@@ -14,11 +14,12 @@ from rspca.algorithm.results import Component
 from rspca.base.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
 from rspca.base.types import OnStep, Step
 from rspca.certificates.certificate import Certificate
-from rspca.certificates.certify import assumed, certify_operator
+from rspca.certificates.certify import certify_prepared
 from rspca.certificates.progress import only_compiling
 from rspca.linalg.eigen import leading_pairs
 from rspca.methods import METHODS
-from rspca.operators.convert import as_operator, prepare
+from rspca.operators.convert import as_operator
+from rspca.operators.prepared import prepared
 
 
 class Compared(NamedTuple):
@@ -44,12 +45,14 @@ class Comparison(tuple[Compared, ...]):
     skipped: dict[str, str]
     """Methods that refused data of this size, with their reasons."""
     certificate: Certificate | None
-    """What is proven of all k features; its ``upper`` is the bound beside every method."""
+    """What is proven of all k features; its ``upper`` is the bound that every method is compared with."""
 
     def __new__(
-        cls, rows: Iterable[Compared] = (), skipped: dict[str, str] | None = None,
+        cls,
+        rows: Iterable[Compared] = (),
+        skipped: dict[str, str] | None = None,
         certificate: Certificate | None = None,
-    ) -> Comparison:  # fmt: skip
+    ) -> Comparison:
         """Return the rows, with the methods that have none, and what no method can exceed."""
         self = super().__new__(cls, rows)
         self.skipped, self.certificate = dict(skipped or {}), certificate
@@ -112,34 +115,34 @@ def compare(
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)
     check_memory(given, k, sketched="rspca" in names)
-    op = prepare(given, center=center, scale=scale)
+    data = prepared(given, center=center, scale=scale)
+    op = data.operator
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     found, skipped = list[_Found](), dict[str, str]()
     started = time.perf_counter()
     for name in names:
         began = time.perf_counter()
         try:
-            one = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state))[0]
+            component = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state))[0]
         except TooLarge as reason:
             skipped[name] = str(reason)
             continue
-        for loadings in ("dense",) if name == "pca" else ("naive", "svd"):
-            one = refitted(op, one) if loadings == "svd" else one
-            found.append(_Found(name, loadings, one, time.perf_counter() - began))
+        for loadings in ("dense",) if METHODS[name].dense else ("naive", "svd"):
+            component = refitted(op, component) if loadings == "svd" else component
+            found.append(_Found(name, loadings, component, time.perf_counter() - began))
             if on_rows is not None:
-                on_rows(_compared(found, skipped, largest, k))
+                on_rows(_multiplied(found, skipped, largest, k))
             if on_step is not None:
                 seconds = time.perf_counter() - started
-                on_step(Step(f"{name} {loadings}", 0, len(found), one.variance, None, seconds))
+                on_step(Step(f"{name} {loadings}", 0, len(found), component.variance, None, seconds))
     proof = None
     if certify_seconds is not None:
         by_variance = sorted(found, key=lambda row: -row.component.variance)
         leader = next((row.component.support for row in by_variance if len(row.component.support) <= k), None)
-        proof = certify_operator(
-            op, k, leader, deadline=time.perf_counter() + certify_seconds, tol=1e-6, rng=np.random.default_rng(0),
-            assumptions=assumed(given, center, scale), center=center, scale=scale, on_step=only_compiling(on_step),
-        )  # fmt: skip
-    return _compared(found, skipped, largest, k, proof)
+        deadline, rng = time.perf_counter() + certify_seconds, np.random.default_rng(0)
+        compiling = only_compiling(on_step)
+        proof = certify_prepared(data, k, leader, deadline=deadline, tol=1e-6, rng=rng, on_step=compiling)
+    return _multiplied(found, skipped, largest, k, proof)
 
 
 class _Found(NamedTuple):
@@ -149,18 +152,26 @@ class _Found(NamedTuple):
     seconds: float
 
 
-def _compared(
+def _multiplied(
     found: list[_Found], skipped: dict[str, str], largest: float, k: int, proof: Certificate | None = None
 ) -> Comparison:
-    """Return what was found as rows, best first, beside the best of them and what is proven."""
+    """Return the components as rows, best first, compared with the best of them and with what is proven."""
     ordered = sorted(found, key=lambda row: -row.component.variance)
-    best = next((row.component.support for row in ordered if row.method != "pca"), None)
+    best = next((row.component.support for row in ordered if not METHODS[row.method].dense), None)
     rows = (
         Compared(
-            name, loadings, len(one.support), one.variance, one.variance / largest, seconds, one.passes,
-            1.0 if best is None else len(np.intersect1d(one.support, best)) / len(one.support),
-            float(one.variance / proof.upper) if proof is not None and len(one.support) <= k else None,
+            method=name,
+            normalization=loadings,
+            nonzeros=len(component.support),
+            variance=component.variance,
+            share=component.variance / largest,
+            seconds=seconds,
+            passes=component.passes,
+            overlap=1.0 if best is None else len(np.intersect1d(component.support, best)) / len(component.support),
+            of_bound=float(component.variance / proof.upper)
+            if proof is not None and len(component.support) <= k
+            else None,
         )
-        for name, loadings, one, seconds in ordered
-    )  # fmt: skip
+        for name, loadings, component, seconds in ordered
+    )
     return Comparison(rows, skipped, proof)

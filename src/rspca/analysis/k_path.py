@@ -14,14 +14,15 @@ from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.loop import eligible_features
 from rspca.algorithm.polish import climb, refit
 from rspca.base.checks import as_generator, check_choice, check_integer, check_listener, check_real
-from rspca.base.types import Array, OnStep, Step
-from rspca.certificates.certify import assumed, certify_operator
+from rspca.base.types import Array, OnStep, Step, no_report
+from rspca.certificates.certify import certify_prepared
 from rspca.certificates.progress import only_compiling
-from rspca.certificates.strategy import Known
+from rspca.certificates.strategy import ProofState
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, spread, unit
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced, prepare
+from rspca.operators.convert import as_operator, balanced
+from rspca.operators.prepared import prepared
 
 
 class PathPoint(NamedTuple):
@@ -99,19 +100,20 @@ def path(
         raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
     rng = as_generator(random_state)
     check_memory(given, wanted[-1])
-    prepared = prepare(given, center=center, scale=scale)
-    op, unit = balanced(prepared)
+    data = prepared(given, center=center, scale=scale)
+    op, unit = balanced(data.operator)
+    data = data.with_operator(op)
     started, points = time.perf_counter(), dict[int, PathPoint]()
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
 
-    def tell(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
+    def record(k: int, value: float, support: Array, loadings: Array, upper: float | None = None) -> None:
         gap = None if upper is None else (upper - value) / value
         upper = None if upper is None else unit**2 * upper
         points[k] = PathPoint(k, unit**2 * value, value / largest, upper, gap, support, oriented(loadings, op.dtype))
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
-    supports, known = _supports(op, wanted, rng, tell), Known(op)
+    supports, known = _supports(op, wanted, rng, record), ProofState(op)
     deadline = time.perf_counter() + seconds
     for number, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]
@@ -119,13 +121,18 @@ def path(
         if certify:
             now = time.perf_counter()
             share = max(deadline - now, 1e-3) / (len(wanted) - number)
-            proof = certify_operator(
-                op, k, support, deadline=now + share, tol=1e-6, rng=np.random.default_rng(0), known=known,
-                assumptions=assumed(given, center, scale), center=center, scale=scale,
+            proof = certify_prepared(
+                data,
+                k,
+                support,
+                deadline=now + share,
+                tol=1e-6,
+                rng=np.random.default_rng(0),
+                known=known,
                 on_step=only_compiling(on_step),
-            )  # fmt: skip
+            )
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
-        tell(k, value, support, loadings, upper)
+        record(k, value, support, loadings, upper)
         if on_step is not None:
             point = points[k]
             on_step(Step(f"k = {k}", 0, number + 1, point.variance, point.upper, time.perf_counter() - started))
@@ -161,19 +168,19 @@ def suggestion(ks: Sequence[int], shares: Sequence[float]) -> tuple[int, str]:
 
 
 def _supports(
-    op: OperatorMixin, ks: list[int], rng: np.random.Generator, tell: Callable[[int, float, Array, Array], None]
+    op: OperatorMixin, ks: list[int], rng: np.random.Generator, record: Callable[[int, float, Array, Array], None]
 ) -> dict[int, Array]:
     """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one.
 
-    `tell` hears of those found afresh.
+    `record` is called with those found afresh.
     """
     choice = Choice(eligible_features(op))
     best: dict[int, tuple[float, Array]] = {}
     for k in ks:
-        found = rspca_component(op, k, lambda *_: None, options=Options(), normalization="svd", rng=rng).support
+        found = rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
         value, loadings = refit(op.restrict(found), np.ones(len(found)))
         best[k] = (value, found)
-        tell(k, value, found, loadings)
+        record(k, value, found, loadings)
     for order in (ks, ks[::-1]):  # up, each from the one before; then down
         for before, k in itertools.pairwise(order):
             support = best[before][1]

@@ -1,1 +1,1 @@
-"""Ground of the package: checks, files, memory, threads and shared types; knows nothing of sparse PCA."""
+"""Checks, files, memory, threads and shared types: the lowest layer, without any sparse PCA."""

@@ -11,7 +11,7 @@ MOST_BITS = 256
 
 
 class NoValue:
-    """Stands for the absence of a value: None is a value that an argument may have."""
+    """Marks the absence of a value, since None is a value that an argument may have."""
 
 
 NO_VALUE = NoValue()
@@ -30,7 +30,7 @@ def argument(name: str, value: object = NO_VALUE) -> str:
 
 
 def where_known(name: str, text: str) -> str:
-    """Return a text that advises an argument, or nothing where the user of this run has no such argument."""
+    """Return `text` if the user of this run has this argument, else an empty string."""
     writer = _writer.get()
     return text if writer is None or writer(name, NO_VALUE) is not None else ""
 
@@ -46,7 +46,7 @@ def arguments_written_by(writer: Writer) -> Iterator[None]:
 
 
 def shown(text: object, longest: int = 40) -> str:
-    """Return what was found in a file on one line, or the beginning of it if it is long."""
+    """Return text as one printable line, cut off if it is long."""
     text = str(text)
     text = text if text.isprintable() else ascii(text)[1:-1]
     return text if len(text) <= longest else f"{text[:longest]}..."

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside their place, then moved into it.
+"""Files that are either complete or absent: written under a temporary name next to their place, then renamed.
 
 A process that is killed leaves what it was writing behind. Every draft is locked by the process that writes it, and a
 lock ends with its process: whoever writes to the same place next removes the drafts that nobody holds.
@@ -63,7 +63,7 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 class Draft(NamedTuple):
-    """A file that is written and not yet in its place; the handle holds its lock."""
+    """A file that is written and not yet renamed; the handle holds its lock."""
 
     handle: int
     temporary: str
@@ -75,9 +75,9 @@ _held_back: ContextVar[list[Draft] | None] = ContextVar("_held_back", default=No
 
 @contextmanager
 def replaced_together() -> Iterator[None]:
-    """Hold back what the block writes atomically, and put all of it in place when the block ends; none if it fails.
+    """Rename all files that the block writes when it ends; none of them if it fails.
 
-    So the files of one result never stand beside those of an earlier one because one of them could not be written. A
+    So the files of a result are never mixed with those of an earlier result because a write failed. A
     process that is killed between two of the moves at the end can leave such a folder; nothing else can.
     """
     drafts = list[Draft]()
@@ -100,7 +100,7 @@ def replaced_together() -> Iterator[None]:
 
 @contextmanager
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Give a private folder that is removed when the block ends; those of processes that were killed go first."""
+    """Give a private folder that is removed when the block ends; first remove those of killed processes."""
     check_system()
     remove_abandoned(parent, prefix, folders=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=prefix, suffix=_DRAFT) as folder:
@@ -114,13 +114,13 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 def unwritten(path: Path | str, error: OSError, advice: str) -> OSError:
     """Return an error that names the file that could not be written, with the system's words for it and its number."""
-    told = OSError(f"{path} could not be written: {(error.strerror or str(error)).lower()}. {advice}")
-    told.errno = error.errno
-    return told
+    named = OSError(f"{path} could not be written: {(error.strerror or str(error)).lower()}. {advice}")
+    named.errno = error.errno
+    return named
 
 
 def remove_abandoned(folder: Path, prefix: str, *, folders: bool) -> None:
-    """Remove the drafts with this prefix, files or folders, whose writers are gone; leave those of the living."""
+    """Remove drafts with this prefix, files or folders, whose processes have ended."""
     draft = re.compile(re.escape(prefix) + _RANDOM + re.escape(_DRAFT))
     with suppress(OSError):  # a folder that cannot be listed: whether it can be written to shows next
         for entry in os.scandir(folder):
@@ -144,7 +144,7 @@ def _remove_if_abandoned(draft: Path) -> None:
 
 
 def _draft(path: Path) -> tuple[int, str]:
-    """Return a new file beside `path`, locked: one that was taken for abandoned before it was locked is made again."""
+    """Return a new locked file next to `path`; it is created again if another run removed it before it was locked."""
     while True:
         try:
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_DRAFT)
@@ -157,7 +157,7 @@ def _draft(path: Path) -> tuple[int, str]:
 
 
 def is_special(path: Path) -> bool:
-    """Tell whether this is a pipe or a device, or one of the system's links, such as /dev/stdout, to whatever it is."""
+    """Return whether this is a pipe, a device, or a link of the system such as /dev/stdout."""
     system = path.is_symlink() and path.absolute().is_relative_to("/dev")
     return path.exists() and not path.is_dir() and (system or not path.is_file())
 
@@ -172,7 +172,7 @@ def check_system() -> None:
 
 
 def _lock(handle: int, *, wait: bool = False) -> bool:
-    """Lock an open file for this process, and tell whether that was possible."""
+    """Lock an open file for this process; return whether that was possible."""
     import fcntl
 
     try:
@@ -183,7 +183,7 @@ def _lock(handle: int, *, wait: bool = False) -> bool:
 
 
 def _keep_name(folder: Path) -> None:
-    """Make the new name of a file survive a power cut, as far as the file system can."""
+    """Flush the folder of a file, so that its new name survives a power cut."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

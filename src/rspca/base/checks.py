@@ -21,7 +21,7 @@ MOST_DRAWS = 100_000
 
 
 class TooLarge(ValueError):
-    """A method that refuses data of this size; `compare` reports it and goes on."""
+    """A method that refuses data of this size; `compare` reports it and continues."""
 
 
 class RefusedFile(ValueError):
@@ -118,7 +118,7 @@ def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str
             f"{argument(name)} has {len(each)} entries for {argument('n_components', n_components)}; give one "
             "integer per component."
         )
-    return [check_integer(name, one, 1, n, why) for one in each]
+    return [check_integer(name, entry, 1, n, why) for entry in each]
 
 
 def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:
@@ -167,7 +167,7 @@ def rectangular(name: str, x: Any) -> np.ndarray[Any, Any]:
 def check_is_data(name: str, X: Any) -> None:
     """Raise, with a hint, if X is not data but something that leads to data: a path, an AnnData, a data set."""
     files = X if isinstance(X, list | tuple) and X else [X]
-    if all(isinstance(one, str | os.PathLike) for one in files):
+    if all(isinstance(file, str | os.PathLike) for file in files):
         path = X if isinstance(X, list | tuple) else str(X)
         raise TypeError(f"{name} is a path, {spelled(path)}, not data; read it first: rspca.read({spelled(path)}).")
     if isinstance(X, np.ndarray) or hasattr(X, "to_numpy"):  # columns of a frame may have any name

@@ -14,7 +14,7 @@ NUMBERS = "biuf"
 
 
 def is_dataframe_like(x: object) -> bool:
-    """Tell whether x is a frame or a series, which have more kinds of columns than arrays have."""
+    """Return whether x is a frame or a series, which have more kinds of columns than arrays have."""
     return hasattr(x, "to_numpy") and not isinstance(x, np.ndarray)
 
 

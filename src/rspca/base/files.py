@@ -61,7 +61,7 @@ def _too_much(path: Path, limit: str) -> RefusedFile:
 
 
 def _check_beginning(path: Path, raw: IO[bytes]) -> None:
-    """Raise if the first bytes of a gzipped file unpack to far too much, before anything is made of them."""
+    """Raise if the first bytes of a gzipped file unpack to far too much."""
     packed, size = raw.read(RATIO_FROM // MOST_RATIO), 0
     raw.seek(0)
     member = zlib.decompressobj(wbits=31)
@@ -75,14 +75,14 @@ def _check_beginning(path: Path, raw: IO[bytes]) -> None:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzipped file, which is refused where it becomes too much."""
+    """The content of a gzipped file, refused when it becomes too large."""
 
     def __init__(self, path: Path, raw: IO[bytes]) -> None:
         self.path, self.raw, self.file = path, raw, gzip.GzipFile(fileobj=raw)
         self.size, self.next_look = 0, _MEMORY_FROM
 
     def readable(self) -> bool:
-        """Tell that this is for reading."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -93,19 +93,19 @@ class _Unpacked(io.RawIOBase):
         if self.size > MOST_UNPACKED or (self.size > RATIO_FROM and self.size > MOST_RATIO * self.raw.tell()):
             limit = f"{MOST_RATIO} times its size" if self.size <= MOST_UNPACKED else readable(MOST_UNPACKED)
             raise _too_much(self.path, limit)
-        if self.size > self.next_look:  # who reads it keeps about as much of it
+        if self.size > self.next_look:  # its reader needs about as much memory
             check_room(self.size // 2, f"the rest of {self.path}, unpacked,", "Choose fewer rows or columns first.")
             self.next_look = 2 * self.size
         return len(content)
 
     def close(self) -> None:
-        """Close what unpacks; the file itself belongs to who opened it."""
+        """Close the unpacking stream, but not the file below it."""
         self.file.close()
         super().close()
 
 
 def is_gzipped(path: PathLike) -> bool:
-    """Tell whether a file is gzipped, by its first bytes."""
+    """Return whether a file is gzipped, by its first bytes."""
     with Path(path).open("rb") as file:
         return file.read(2) == GZIP_MAGIC
 
@@ -150,11 +150,3 @@ def lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
                 ) from error
             text = text.removesuffix("\n").removesuffix("\r")
             yield text.removeprefix("\ufeff") if number == 1 else text
-
-
-def with_bed_suffix(path: Path) -> Path:
-    """Return the .bed file that a name without suffix means, as PLINK takes it; any other path as it is."""
-    if path.exists():
-        return path
-    beds = (path.with_name(f"{path.name}{suffix}") for suffix in (".bed", ".bed.gz", ".BED"))
-    return next((bed for bed in beds if bed.is_file()), path)

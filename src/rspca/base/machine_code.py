@@ -1,4 +1,4 @@
-"""Machine code that numba keeps on disk: where it cannot be kept, for want of space or of rights, the work goes on."""
+"""The cache of compiled functions on disk: where it cannot be written, work continues without it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def kept_if_possible(dispatcher: Any) -> Any:
-    """Return a compiled function whose machine code is kept where that is possible, and otherwise made again.
+    """Return a compiled function whose machine code is cached on disk where that is possible.
 
     numba saves what it has compiled in the middle of a call, and a disk that is full would end that call. A function
-    that numba was told to leave as it is (NUMBA_DISABLE_JIT) has no machine code.
+    that numba does not compile (NUMBA_DISABLE_JIT) has no machine code.
     """
     cache = getattr(dispatcher, "_cache", None)
     if cache is None:
@@ -22,7 +22,7 @@ def kept_if_possible(dispatcher: Any) -> Any:
             save(*arguments)
         except OSError as error:
             warnings.warn(
-                f"numba could not keep a compiled kernel ({(error.strerror or str(error)).lower()}), so every new "
+                f"numba could not store a compiled kernel ({(error.strerror or str(error)).lower()}), so every new "
                 "process compiles it again. Set NUMBA_CACHE_DIR to a folder that can be written.",
                 UserWarning,
                 stacklevel=2,
@@ -33,9 +33,9 @@ def kept_if_possible(dispatcher: Any) -> Any:
 
 
 def is_kept(dispatcher: Any, dtype: str = "") -> bool:
-    """Tell whether an earlier run has kept machine code of this function, for arguments with arrays of this type.
+    """Return whether the cache has machine code of this function for arrays of this type.
 
-    numba has no public way to ask. Where its index cannot be read in this way, nothing counts as kept.
+    numba has no public way to ask. Where its index cannot be read in this way, nothing counts as cached.
     """
     try:
         signatures = [key[0] for key in dispatcher._cache._cache_file._load_index()]

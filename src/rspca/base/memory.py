@@ -1,4 +1,4 @@
-"""Memory before the work starts: is there enough of it, and is what is freed kept for the next block."""
+"""Memory: whether there is enough before work starts, and reuse of freed blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NotEnoughMemory(MemoryError):
 
 
 def check_room(needed: float, what: str, remedy: str) -> None:
-    """Raise unless so many bytes are free; say what takes them, and what to do."""
+    """Raise unless this many bytes are free; the error says what needs them and what to do."""
     if needed <= LITTLE:
         return
     free = free_memory()
@@ -41,13 +41,13 @@ def check_room(needed: float, what: str, remedy: str) -> None:
 
 
 class GrowingRoom:
-    """Memory for what grows while it is read: each time it has doubled, there must be room for as much again."""
+    """Memory for data that grow while they are read: at each doubling there must be room to double again."""
 
     def __init__(self, what: str, remedy: str) -> None:
         self.what, self.remedy, self.limit = what, remedy, GROWTH_FROM
 
     def check(self, size: float) -> None:
-        """Raise unless what has this size now can double."""
+        """Raise unless data of this size have room to double."""
         if size > self.limit:
             check_room(size, f"{self.what}, which has more than {readable(size)},", self.remedy)
             self.limit = 2 * int(size)
@@ -65,7 +65,7 @@ def keep_freed_blocks() -> None:
 
 
 def has_room(needed: float) -> bool:
-    """Tell whether so many bytes are free."""
+    """Return whether this many bytes are free."""
     return needed <= free_memory()
 
 
@@ -75,14 +75,14 @@ def free_memory(root: Path = Path("/")) -> int:
 
 
 def readable(size: float) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as text, such as "1.5 GB"."""
     units = ("bytes", "kB", "MB", "GB", "TB")
     power = min(len(units) - 1, (len(str(int(size))) - 1) // 3)
     return f"{size / 1000**power:.3g} {units[power]}"
 
 
 def _machine(root: Path) -> int:
-    """Return what the machine can still give: caches of files count, they make room."""
+    """Return the free memory of the machine, with caches of files, which make room."""
     known = {}
     for line in _text(root / "proc/meminfo").splitlines():
         name, _, value = line.partition(":")
@@ -96,7 +96,7 @@ def _machine(root: Path) -> int:
 
 
 def _control_group(root: Path) -> int:
-    """Return what is left to the control group, as containers and schedulers set it."""
+    """Return the free memory of the control group, which containers and schedulers set."""
     places = {"": None}
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, kinds, place = line.split(":", 2)
@@ -114,7 +114,7 @@ def _control_group(root: Path) -> int:
 
 
 def _own_limit(root: Path) -> int:
-    """Return what the limits of the process leave it (ulimit -v, -d)."""
+    """Return the memory that the limits of the process leave (ulimit -v, -d)."""
     try:
         import resource
     except ImportError:  # not a Unix

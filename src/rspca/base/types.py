@@ -1,9 +1,9 @@
-"""Types that every layer shares: arrays, and one step of progress."""
+"""Types that every layer shares: arrays, one step of progress, and who receives it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
@@ -16,7 +16,7 @@ COMPILE = "compile"
 
 
 class Step(NamedTuple):
-    """What a caller who asked for progress is told."""
+    """Progress as users receive it, in the units of their data."""
 
     stage: str
     component: int
@@ -27,3 +27,14 @@ class Step(NamedTuple):
 
 
 OnStep = Callable[[Step], None]
+
+
+class Report(Protocol):
+    """Receives the progress of a computation, in the units of the operator that it works on."""
+
+    def __call__(self, stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
+        """Receive one step: the variance reached, and an upper bound where one is proven."""
+
+
+def no_report(stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
+    """Receive progress and drop it."""

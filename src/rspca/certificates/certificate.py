@@ -94,9 +94,14 @@ class Certificate:
         status = status_of(lower, self.upper, self.tol)
         ended = "exhausted" if self.stopped_by == "proof" else self.stopped_by
         return replace(
-            self, support=support, loadings=loadings, lower=lower, upper=max(self.upper, lower), status=status,
+            self,
+            support=support,
+            loadings=loadings,
+            lower=lower,
+            upper=max(self.upper, lower),
+            status=status,
             stopped_by="proof" if status == "optimal" else ended,
-        )  # fmt: skip
+        )
 
     def in_units(self, factor: float) -> Certificate:
         """Return the certificate with all variances multiplied by a factor."""
@@ -132,9 +137,12 @@ class Certificate:
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as JSON knows it."""
         return asdict(self) | {
-            "format": FORMAT, "support": self.support.tolist(), "loadings": self.loadings.tolist(),
-            "bounds": [list(bound) for bound in self.bounds], "assumptions": list(self.assumptions),
-        }  # fmt: skip
+            "format": FORMAT,
+            "support": self.support.tolist(),
+            "loadings": self.loadings.tolist(),
+            "bounds": [list(bound) for bound in self.bounds],
+            "assumptions": list(self.assumptions),
+        }
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Certificate:
@@ -225,11 +233,16 @@ def _bounds(value: Any) -> tuple[Bound, ...]:
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "int": _whole, "float": _at_least_zero, "str": _word, "bool": _truth, "scale": _scale, "bounds": _bounds,
-    "support": lambda value: np.array([_whole(one) for one in value], dtype=np.intp),
-    "loadings": lambda value: np.array([_finite(one) for one in value], dtype=np.float64),
-    "assumptions": lambda value: tuple(_word(one) for one in value),
-}  # fmt: skip
+    "int": _whole,
+    "float": _at_least_zero,
+    "str": _word,
+    "bool": _truth,
+    "scale": _scale,
+    "bounds": _bounds,
+    "support": lambda value: np.array([_whole(entry) for entry in value], dtype=np.intp),
+    "loadings": lambda value: np.array([_finite(entry) for entry in value], dtype=np.float64),
+    "assumptions": lambda value: tuple(_word(words) for words in value),
+}
 """How entries are read: by the name of a field, else by its type."""
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rspca.algorithm.component import Options, check_memory, relaxed_near, rspca_component
 from rspca.algorithm.deflate import DEFLATIONS
-from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.loop import Finder, Found, Teller, deflated, eligible_features
+from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.loop import Prover, deflated, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
 from rspca.base.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
-from rspca.base.types import Array, OnStep, Step
+from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
@@ -25,7 +26,8 @@ from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced, prepare
+from rspca.operators.convert import as_operator, balanced
+from rspca.operators.prepared import Prepared, prepared
 
 
 def certify(
@@ -76,12 +78,8 @@ def certify(
     check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
-    before = _components(after, given.shape[1])
-    op = _left_by(before, given, deflation, center, scale)
-    return certify_operator(
-        op, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step,
-        assumptions=assumed(given, center, scale) + given_earlier(len(before)), center=center, scale=scale,
-    )  # fmt: skip
+    data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale)
+    return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
 
 
 def variance_given(
@@ -98,29 +96,38 @@ def variance_given(
     vector = check_vector("loadings", loadings, given.shape[1])
     before = _components(after, given.shape[1])
     support = np.flatnonzero(vector)
-    op = _left_by(before, given, deflation, center, scale)
+    op = _left_by(before, given, deflation, center, scale).operator
     return op.to_float64().attained(support, unit(vector[support]))
 
 
 def _left_by(
     before: list[Component], given: OperatorMixin, deflation: str, center: bool, scale: bool | str
-) -> OperatorMixin:
+) -> Prepared:
     """Return the data, prepared, as earlier components leave them."""
     check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
-    return deflated(prepare(given, center=center, scale=scale), before, DEFLATIONS[deflation])
+    data = prepared(given, center=center, scale=scale)
+    left = deflated(data.operator, before, DEFLATIONS[deflation])
+    return data.with_operator(left, *given_earlier(len(before)))
 
 
-def certify_operator(
-    op: OperatorMixin, k: int, start: Array | None, *, deadline: float, tol: float, rng: np.random.Generator,
-    on_step: OnStep | None = None, assumptions: tuple[str, ...] = (), center: bool = True, scale: bool | str = False,
-    known: strategy.Known | None = None,
-) -> Certificate:  # fmt: skip
-    """Certify on data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
+def certify_prepared(
+    data: Prepared,
+    k: int,
+    start: Array | None,
+    *,
+    deadline: float,
+    tol: float,
+    rng: np.random.Generator,
+    on_step: OnStep | None = None,
+    known: strategy.ProofState | None = None,
+) -> Certificate:
+    """Certify data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
+    op = data.operator
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = strategy.Known(given) if known is None else known
+    known = strategy.ProofState(given) if known is None else known
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
@@ -133,8 +140,8 @@ def certify_operator(
         supports, stopped_by = [eligible[top_k(op.sq_norms[eligible], k)]], "interrupt"
     if start is not None and len(start := np.intersect1d(start, eligible)):
         supports.append(start)
-    run = Progress(*max((_evaluated(op, one) for one in supports), key=lambda pair: pair[1]), tol=tol,
-                   deadline=deadline, on_step=on_step)  # fmt: skip
+    best = max((_evaluated(op, support) for support in supports), key=lambda pair: pair[1])
+    run = Progress(*best, tol=tol, deadline=deadline, on_step=on_step)
     try:
         if stopped_by != "interrupt":
             _prove(run, known, k, eligible)
@@ -153,65 +160,65 @@ def certify_operator(
     status = status_of(lower, upper, tol)
     values = oriented(_best_loadings(op, support))
     found = Certificate(
-        k=k, lower=lower, upper=upper, status=status,
-        stopped_by="proof" if status == "optimal" else stopped_by, support=support, loadings=values,
-        bounds=tuple(run.bounds), assumptions=assumptions, margin=margin, survivors=run.survivors, nodes=run.nodes,
-        engine=run.engine, seconds=time.perf_counter() - began, n_features=op.shape[1],
-        center=bool(center), scale=scale if isinstance(scale, str) else bool(scale), tol=float(tol),
-    )  # fmt: skip
+        k=k,
+        lower=lower,
+        upper=upper,
+        status=status,
+        stopped_by="proof" if status == "optimal" else stopped_by,
+        support=support,
+        loadings=values,
+        bounds=tuple(run.bounds),
+        assumptions=data.description,
+        margin=margin,
+        survivors=run.survivors,
+        nodes=run.nodes,
+        engine=run.engine,
+        seconds=time.perf_counter() - began,
+        n_features=op.shape[1],
+        center=data.center,
+        scale=data.scale,
+        tol=float(tol),
+    )
     return found.in_units(size**2)
 
 
-def certified(
-    method: Callable[..., list[Component]], *, seconds: float, count: int, assumptions: tuple[str, ...], center: bool,
-    scale: bool | str, rng: np.random.Generator, earlier: int = 0, **options: Any,
-) -> Finder:  # fmt: skip
-    """Return a finder of components by this method, each with a certificate, and with what the proof improved.
+def prover(
+    data: Prepared, seconds: float, *, refit: bool, s: float | None = None, limits: Groups | None = None, earlier: int
+) -> Prover:
+    """Return the step of the loop that certifies a component, and replaces it by what the proof improved.
 
-    `earlier` components are there already: their random streams are left out.
+    `seconds` is the time for each component. `refit` says whether loadings may be replaced, `s` and `limits` are those
+    of the rounding, `earlier` is how many components there are already.
     """
     number = itertools.count(earlier)
-    rng.spawn(earlier)
+    words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
 
-    def find(op: OperatorMixin, k: int, tell: Teller) -> Found:
-        def passed_on(step: Step) -> None:
-            if step.stage != "component":
-                tell(step.stage, step.iteration, step.variance, step.upper)
+    def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
+        def on_step(step: Step) -> None:
+            report(step.stage, step.iteration, step.variance, step.upper)
 
-        one = method(op, 1, [k], rng=rng, on_step=passed_on, **options)[0]
-        given = given_earlier(next(number))
-        limits = options.get("groups")
-        if limits is not None:
-            given += ("the bound is for supports without a limit on groups, so it holds with one",)
-        deadline = time.perf_counter() + seconds / count
-        at_most = max(k, len(one.support))  # Algorithm 1 of the paper may draw more than k features
-        proof = certify_operator(
-            op, at_most, one.support, deadline=deadline, tol=1e-6, rng=np.random.default_rng(0), center=center,
-            scale=scale, assumptions=assumptions + given, on_step=passed_on,
-        )  # fmt: skip
-        support, loadings, probability = one.support, one.loadings, one.inclusion_probability
-        better = proof.lower > (1.0 + 1e-9) * one.variance and options["normalization"] == "svd"
+        deadline = time.perf_counter() + seconds
+        at_most = max(k, len(component.support))  # Algorithm 1 of the paper may draw more than k features
+        left = data.with_operator(op, *given_earlier(next(number)), *words)
+        rng = np.random.default_rng(0)
+        proof = certify_prepared(
+            left, at_most, component.support, deadline=deadline, tol=1e-6, rng=rng, on_step=on_step
+        )
+        support, loadings, probability = component.support, component.loadings, component.inclusion_probability
+        better = proof.lower > (1.0 + 1e-9) * component.variance and refit
         if better and (limits is None or limits.allow(proof.support)):
             used = proof.loadings != 0.0
             support, loadings = proof.support[used], proof.loadings[used]
             if probability is not None:
                 near = relaxed_near(op, support, loadings, Choice(eligible_features(op), limits))
-                probability = inclusion_probabilities(near, float(options.get("s") or k))
+                probability = inclusion_probabilities(near, float(s or k))
         proof = proof.of(support, loadings, op.to_float64().attained(support, loadings))
-        tell("certified", 0, proof.lower, proof.upper)
-        return Found(
-            support, loadings, one.n_iter, one.converged, one.relaxed_variance, probability, one.swap_optimal, proof,
-        )  # fmt: skip
+        report("certified", 0, proof.lower, proof.upper)
+        return replace(
+            component, support=support, loadings=loadings, inclusion_probability=probability, certificate=proof
+        )
 
-    return find
-
-
-def assumed(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ...]:
-    """Return in words what a certificate of this data takes for granted."""
-    if not op.has_samples:
-        return ("the Gram matrix is taken as given",)
-    scaled = f"columns scaled ({scale})" if scale is not False else "columns not scaled"
-    return ("columns centered" if center else "columns not centered", scaled)
+    return prove
 
 
 def given_earlier(count: int) -> tuple[str, ...]:
@@ -230,13 +237,13 @@ def _as_component(v: Any, n: int) -> Component:
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
-def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> None:
+def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
     if len(eligible) <= budgets.GRAM_FEATURES:
         A = op.gram_block(eligible)
-        inner = Progress(np.searchsorted(eligible, run.support), run.lower, tol=run.tol, deadline=run.deadline,
-                         on_step=run.on_step, parent=run)  # fmt: skip
+        support = np.searchsorted(eligible, run.support)
+        inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
         inner.bounds = run.bounds
         try:
             strategy.in_memory(inner, A, k)
@@ -258,7 +265,7 @@ def _prove(run: Progress, known: strategy.Known, k: int, eligible: Array) -> Non
     strategy.by_products(run, known, k)
 
 
-def certified_steps(known: strategy.Known, most: int, run: Progress) -> Iterator[strategy.Certified]:
+def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     yield from known.steps[:most]
     rng = np.random.default_rng(0)
@@ -304,21 +311,17 @@ def _best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 
-def _found_support(known: strategy.Known, k: int, rng: np.random.Generator) -> Array:
+def _found_support(known: strategy.ProofState, k: int, rng: np.random.Generator) -> Array:
     """Return the support that the default method finds, in the data as given if their products show what varies.
 
     Where even products in float64 show rounding more than what is left, it is the k longest columns.
     """
     for op in (known.given, known.op):
-        rounding = float(np.finfo(op.dtype).eps * np.sum(op.reach() ** 2))
+        rounding = float(np.finfo(op.dtype).eps * np.sum(op.rounding_lengths() ** 2))
         if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and len(eligible_features(op)) >= k:
-            return rspca_component(op, k, _silent, options=Options(), normalization="svd", rng=rng).support
+            return rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
     eligible = eligible_features(known.op)
     return np.asarray(eligible[top_k(known.op.sq_norms[eligible], k)])
 
 
-def _silent(stage: str, iteration: int, variance: float) -> None:
-    """Tell nobody."""
-
-
-__all__ = ["assumed", "certified", "certified_steps", "certify", "certify_operator"]
+__all__ = ["certified_steps", "certify", "certify_prepared", "prover"]

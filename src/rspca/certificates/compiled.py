@@ -1,4 +1,4 @@
-"""Functions of arrays and numbers for numba (extra `fast`) to compile; numba is imported when one is asked for."""
+"""Compilation of functions by numba (extra `fast`), which is imported only when a function is compiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def can_compile() -> bool:
-    """Tell whether numba is installed and not told to leave functions as they are (NUMBA_DISABLE_JIT)."""
+    """Return whether numba is installed and compilation is not disabled (NUMBA_DISABLE_JIT)."""
     try:
         import numba
     except ImportError:
@@ -21,23 +21,23 @@ def can_compile() -> bool:
 
 
 def compiled(function: Function) -> Function:
-    """Return the function as numba compiles it on its first call; keep the machine code for the next run.
+    """Return the function, compiled by numba on its first call; the machine code is cached for the next run.
 
-    Other threads go on meanwhile: one of them answers an interrupt of the command line.
+    It releases the GIL, so that the thread that handles an interrupt of the command line can run.
     """
     import numba
 
     try:
         made: Function = kept_if_possible(numba.njit(function, cache=True, nogil=True))
-    except RuntimeError:  # nowhere to keep it
+    except RuntimeError:  # no folder for the cache
         made = numba.njit(function, nogil=True)
     return made
 
 
 def compiled_copies(source: Mapping[str, Any], names: tuple[str, ...], **replaced: str) -> dict[str, Any]:
-    """Return compiled copies of functions of a module that call each other, by name; the module keeps its own.
+    """Return compiled copies of functions of a module that call each other, by name; the module is not changed.
 
-    `replaced` says which name stands for another function in the copies.
+    In the copies, each name in `replaced` means the function that it is mapped to.
     """
     copies = dict(source)
     for name in names:

@@ -1,4 +1,4 @@
-"""The engine of the exact search: plain NumPy for short searches, numba where its speed pays for compiling."""
+"""The engine of the exact search: plain NumPy for short searches, numba for searches longer than compilation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rspca.certificates.progress import Progress
 
 
 class _Work:
-    """What this process has done: many short searches pay for compiling as one long search does."""
+    """Work of this process so far: many short searches justify compilation as much as one long search."""
 
     plain_features = 0
     is_compiled = False
 
 
 class Examiner:
-    """Examines the nodes of one search, and compiles when what was done and what is left to do pay for it."""
+    """Examines the nodes of one search, and compiles when past and expected work justify it."""
 
     def __init__(self, run: Progress | None = None) -> None:
         self.run = run
@@ -30,11 +30,11 @@ class Examiner:
     def __call__(
         self, A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float, *, open_nodes: int
     ) -> tuple[float, Array, Array]:
-        """Return what `nodes.examine` does; each of the open nodes will be taken out and have two children."""
+        """Return the result of `nodes.examine`; each of the open nodes will have two children."""
         size = len(fixed) + len(free)
         if self._uses_machine_code(size * (1 + 2 * open_nodes)):
-            found: tuple[float, Array, Array] = _machine_code()(A, parts, fixed, free, k, least)
-            return found
+            result: tuple[float, Array, Array] = _machine_code()(A, parts, fixed, free, k, least)
+            return result
         _Work.plain_features += size
         return nodes.examine(A, parts, fixed, free, k, least)
 
@@ -58,7 +58,7 @@ def _machine_code() -> Any:
 
 
 def _compile() -> None:
-    """Compile, or load from disk what an earlier run compiled."""
+    """Compile, or load the machine code of an earlier run from disk."""
     nothing, three = np.empty(0, dtype=np.intp), np.arange(3)
     _machine_code()(np.eye(3), np.eye(3)[None], nothing, three, 2, 0.5)
     _Work.is_compiled = True

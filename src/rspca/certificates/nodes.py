@@ -1,7 +1,7 @@
-"""One node of the exact search: a bound on all supports between F and F + C, and what can be left out of C.
+"""One node of the exact search: a bound on all supports between F and F + C, and the features of C to leave out.
 
-Plain NumPy that numba compiles as it stands (engines.py chooses); only what both know is used. Every function is exact
-arithmetic's: the driver in search.py adds the margin for rounding.
+Plain NumPy that numba can compile unchanged (engines.py chooses). Bounds hold in exact arithmetic: search.py adds the
+margin for rounding.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _frobenius(A: Array, fixed: int, picks: int, least: float, alive: Array) -> 
             best, shift = bound, c
     gains = own + (diagonal[fixed:] - shift) ** 2
     base = inside + ((diagonal[:fixed] - shift) ** 2).sum()
-    without = base + _top_sum(gains, picks - 1)  # j and the best of all but one: at least what j and the others reach
+    without = base + _top_sum(gains, picks - 1)  # with j, at least what j and the best others reach
     for j in range(n - fixed):
         if shift + np.sqrt(without + gains[j]) < least:
             alive[j] = False
@@ -111,7 +111,7 @@ def _remainder(R: Array, fixed: int, picks: int) -> float:
 
 
 def _fill(values: Array, shares: Array) -> float:
-    """Return the knapsack of bounds.filled for one row of shares; eigenvalues ascending."""
+    """Return the value of the knapsack of bounds.filled for one row of shares; eigenvalues ascending."""
     total, left = 0.0, 1.0
     for i in range(len(values) - 1, -1, -1):
         part = min(shares[i], left)
@@ -151,10 +151,10 @@ def _spectral(
 
 
 def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float) -> tuple[float, Array, Array]:
-    """Return a bound on the supports that contain `fixed` and k - |fixed| of `free`, who is left, and a ranking.
+    """Return a bound on supports with `fixed` and k - |fixed| of `free`, the free features left, and a ranking.
 
     parts[s] = S with A = S + R, R of zero diagonal: each gives the fill of S plus a bound on R. The ranking is the
-    leading eigenvector of the part with the least bound, on fixed then those left: what to branch on, what to try.
+    leading eigenvector of the part with the least bound, on fixed then free features: it decides on branches and tries.
     """
     picks = k - len(fixed)
     order = np.concatenate((fixed, free))
@@ -167,9 +167,8 @@ def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: fl
     for s in range(len(parts)):
         if bound < least or alive.sum() < picks:
             break
-        kept = np.concatenate((np.ones(len(fixed), dtype=np.bool_), alive))
-        order, old = order[kept], ranking[kept]
-        ranking = old
+        remaining = np.concatenate((np.ones(len(fixed), dtype=np.bool_), alive))
+        order, ranking = order[remaining], ranking[remaining]
         alive = np.ones(len(order) - len(fixed), dtype=np.bool_)
         if len(order) <= k:
             break
@@ -177,13 +176,13 @@ def examine(A: Array, parts: Array, fixed: Array, free: Array, k: int, least: fl
         R = A[order][:, order] - S
         values, vectors = np.linalg.eigh(S)
         constant = _remainder(R, len(fixed), picks)
-        found = _spectral(values, vectors * vectors, constant, len(fixed), picks, least, alive)
-        if found < bound or s == 0:
+        part_bound = _spectral(values, vectors * vectors, constant, len(fixed), picks, least, alive)
+        if part_bound < bound or s == 0:
             ranking = np.abs(vectors[:, -1])
-        bound = min(bound, found)
-    kept = np.concatenate((np.ones(len(fixed), dtype=np.bool_), alive))
-    return bound, order[kept][len(fixed) :], ranking[kept]
+        bound = min(bound, part_bound)
+    remaining = np.concatenate((np.ones(len(fixed), dtype=np.bool_), alive))
+    return bound, order[remaining][len(fixed) :], ranking[remaining]
 
 
 COMPILED = ("_top_sum_loop", "_frobenius", "_rows", "_two_blocks", "_remainder", "_fill", "_spectral", "examine")
-"""Functions that numba compiles together; there `_top_sum_loop` stands for `_top_sum`."""
+"""Functions that numba compiles together, with `_top_sum_loop` in place of `_top_sum`."""

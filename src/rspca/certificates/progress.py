@@ -16,9 +16,15 @@ class Progress:
     """Keeps the largest variance reached and the least bound proven; never forgets either."""
 
     def __init__(
-        self, support: Array, lower: float, *, tol: float, deadline: float, on_step: OnStep | None = None,
+        self,
+        support: Array,
+        lower: float,
+        *,
+        tol: float,
+        deadline: float,
+        on_step: OnStep | None = None,
         parent: Progress | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.support, self.lower, self.upper = support, lower, np.inf
         self.tol, self.deadline, self.on_step = tol, deadline, on_step
         self.parent, self.engine = parent, "numpy"

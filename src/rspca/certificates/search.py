@@ -1,4 +1,4 @@
-"""Exact search: branch and bound over supports, best bound first, that can be stopped at any time."""
+"""Exact search: branch and bound over supports, best bound first, with a valid bound at any time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rspca.certificates.bounds.gram import EPS, remainder, spectral_fill, spectr
 from rspca.certificates.engines import Examiner
 
 
-class Searched(NamedTuple):
+class SearchResult(NamedTuple):
     """The best support found, its variance, a bound on all others, and the number of nodes examined."""
 
     support: Array
@@ -25,10 +25,16 @@ class Searched(NamedTuple):
 
 
 def search(
-    A: Array, k: int, support: Array, parts: list[Array], *, tol: float, out_of_time: Callable[[], bool],
+    A: Array,
+    k: int,
+    support: Array,
+    parts: list[Array],
+    *,
+    tol: float,
+    out_of_time: Callable[[], bool],
     examine: Examiner | None = None,
-) -> Searched:  # fmt: skip
-    """Return the best support of k features, from a good one to begin with, and a bound on every other.
+) -> SearchResult:
+    """Return the best support of k features, starting from `support`, and a bound on all others.
 
     A node is a set F that is in the support and a set C from which the rest comes. Its children take or leave the
     feature that leads in the node's eigenvector. A node whose bound is below (1 + tol) times the best known variance
@@ -47,7 +53,7 @@ def search(
         nonlocal lower, support, nodes
         nodes += 1
         picks = k - len(fixed)
-        if len(free) < picks:  # every support here has a feature that could be exchanged for one that was left
+        if len(free) < picks:  # supports here have a feature that can be exchanged for a dominating one
             return
         if picks in (0, len(free)):
             leaf = np.sort(np.concatenate([fixed, free[:picks]]))
@@ -56,8 +62,8 @@ def search(
                 lower, support = value, leaf
             return
         least = (1.0 + tol) * lower
-        found, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
-        bound = min(bound, found)
+        node_bound, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
+        bound = min(bound, node_bound)
         if len(free) >= picks:
             tried = np.sort(np.concatenate([fixed, free[np.argsort(-ranking[len(fixed) :], kind="stable")[:picks]]]))
             value = variance_of(A, tried)
@@ -76,13 +82,13 @@ def search(
         first = free[0]
         enter(np.append(fixed, first), free[1:], -negative)
         enter(fixed, free[1:][~dominated[first, free[1:]]], -negative)
-    # what was closed, and every feature that was left out of a node, could reach less than (1 + tol) times the best
+    # closed nodes, and features left out of nodes, reach less than (1 + tol) times the best variance
     upper = max([(1.0 + tol) * lower, *(-node[0] for node in heap)])
-    return Searched(support, lower, upper + rounding_slack(A, stacked, dominated, k), nodes)
+    return SearchResult(support, lower, upper + rounding_slack(A, stacked, dominated, k), nodes)
 
 
 def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
-    """Return what bounds of nodes may lack: the errors of eigendecompositions (see `bounds.spectrum`), of exchanges.
+    """Return the rounding margin of node bounds: errors of eigendecompositions (see `bounds.spectrum`) and exchanges.
 
     A chain of exchanges meets each of k features at most as often as there are multiples of it.
     """
@@ -92,11 +98,11 @@ def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
 
 
 def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
-    """Return the parts whose bound at the root is not much worse than the best: each costs a decomposition a node."""
+    """Return the parts whose bound at the root is nearly the best; each costs an eigendecomposition at every node."""
     bounds = np.array([spectral_fill(spectrum(S), k) + remainder(A - S, k) for S in parts])
     order = np.argsort(bounds, kind="stable")
-    kept = [i for i in order if bounds[i] - lower <= budgets.PART_MAX_GAP * (bounds[order[0]] - lower)]
-    return np.stack([parts[i] for i in kept])
+    promising = [i for i in order if bounds[i] - lower <= budgets.PART_MAX_GAP * (bounds[order[0]] - lower)]
+    return np.stack([parts[i] for i in promising])
 
 
 def variance_of(A: Array, support: Array) -> float:
@@ -105,7 +111,7 @@ def variance_of(A: Array, support: Array) -> float:
 
 
 def dominance(A: Array) -> Array:
-    """Return D with D[j, i]: feature i is a multiple of j, and no longer, so no support needs i that lacks j.
+    """Return D with D[j, i]: feature i is a multiple of j with |i| <= |j|, so no support needs i without j.
 
     With c = a_ij / a_jj, |c| <= 1, replace the loading x_i by a loading c x_i of j: the vector gets no longer, and its
     variance differs by at most 2 |c A_j - A_i| + |c^2 a_jj - a_ii|, which must be negligible. An angle that is merely

@@ -1,13 +1,15 @@
-"""What is tried, in which order: for a Gram matrix in memory, for products only, and feature by feature."""
+"""Which bounds are tried, and in which order: for a Gram matrix in memory, from products, and feature by feature."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from rspca.base.imports import lazy
 from rspca.base.memory import has_room
 from rspca.base.types import Array
 from rspca.certificates import budgets, precision
@@ -16,7 +18,7 @@ from rspca.certificates.bounds.duals import scores_dual, separating_penalties, v
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
-from rspca.certificates.bounds.spectra import Proven, proven_spectrum, small_gram
+from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import search, variance_of
@@ -24,14 +26,19 @@ from rspca.linalg.eigen import leading_pairs
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
+CHEAP_BOUNDS: dict[str, Callable[[Array, int], float]] = {
+    "trace": lambda A, k: B.trace(np.diagonal(A).copy(), k),
+    "frobenius": lambda A, k: B.frobenius(np.diagonal(A).copy(), B.row_energies(A, k), k),
+    "gershgorin": lazy("rspca.certificates.bounds.gram:gershgorin"),
+}
+"""Bounds from the entries of a Gram matrix, in the order in which they are tried; docs/extending.md adds one."""
+
 
 def in_memory(run: Progress, A: Array, k: int) -> None:
-    """Prove what can be proved from a Gram matrix of moderate size, cheapest first, then search."""
-    diagonal = np.diagonal(A).copy()
+    """Try the bounds from a Gram matrix of moderate size, cheapest first, then the exact search."""
     run.survivors = len(A)
-    run.bound("trace", lambda: B.trace(diagonal, k))
-    run.bound("frobenius", lambda: B.frobenius(diagonal, B.row_energies(A, k), k))
-    run.bound("gershgorin", lambda: B.gershgorin(A, k))
+    for name, bound in CHEAP_BOUNDS.items():
+        run.bound(name, bound, A, k)
     if run.finished():
         return
     pairs = B.spectrum(A)
@@ -69,10 +76,10 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     if not run.finished():
         began = time.perf_counter()
         tol = run.tol / budgets.SEARCH_TOL_SHARE
-        found = search(A, k, run.support, parts, tol=tol, out_of_time=run.out_of_time, examine=Examiner(run))
-        run.nodes += found.nodes
-        run.reached(found.support, found.lower)
-        run.proven("exact search", found.upper, time.perf_counter() - began)
+        result = search(A, k, run.support, parts, tol=tol, out_of_time=run.out_of_time, examine=Examiner(run))
+        run.nodes += result.nodes
+        run.reached(result.support, result.lower)
+        run.proven("exact search", result.upper, time.perf_counter() - began)
 
 
 def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
@@ -83,31 +90,31 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     u = scores / np.linalg.norm(scores)
     squares = np.asarray(op.rmatmat(u), dtype=np.float64) ** 2
     penalties = separating_penalties(squares, run.support, budgets.PENALTIES)
-    # nearly all or nothing: where the middle penalty proves nothing, its neighbors do not either
+    # if the middle penalty proves nothing, its neighbors do not either
     for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
         value = run.bound("dual in the scores", partial(scores_dual, op, u, k, float(rho)))
         if run.bounds[-1].value > budgets.HOPELESS_RATIO * value:
             break
 
 
-def by_products(run: Progress, known: Known, k: int) -> None:
-    """Prove what products with X can: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
-    # few features are bounded best by rows of the Gram matrix, many by its spectrum
-    few = k <= known.op.shape[1] // budgets.ROWS_FIRST_SHARE
+def by_products(run: Progress, state: ProofState, k: int) -> None:
+    """Try the bounds from products with X: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
+    # rows of the Gram matrix give the best bounds for few features, its spectrum for many
+    few = k <= state.op.shape[1] // budgets.ROWS_FIRST_SHARE
     stages = (row_bounds, spectral_bounds) if few else (spectral_bounds, row_bounds)
     for stage in stages:
         if not run.finished():
-            stage(run, known, k)
+            stage(run, state, k)
 
 
-def spectral_bounds(run: Progress, known: Known, k: int) -> None:
-    """Bound by leading eigenpairs, and by duals in the space of scores, where the smaller Gram matrix is affordable."""
-    op = known.op
+def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by leading eigenpairs and by duals in the space of scores, if the smaller Gram matrix is affordable."""
+    op = state.op
     m, n = op.shape
-    if not known.affordable(run.seconds_left()):
+    if not state.affordable(run.seconds_left()):
         return
-    pairs, margin = known.spectrum()
-    if not (np.isfinite(margin) and np.isfinite(pairs.vectors).all()):  # products show nothing but rounding
+    pairs, margin = state.spectrum()
+    if not (np.isfinite(margin) and np.isfinite(pairs.vectors).all()):  # products are only rounding
         return
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
@@ -124,9 +131,9 @@ def spectral_bounds(run: Progress, known: Known, k: int) -> None:
         run.bound("variance dual", lambda: variance_dual(op, k, budgets.VARIANCE_DUAL_PENALTY * threshold))
 
 
-def row_bounds(run: Progress, known: Known, k: int) -> None:
-    """Bound by the rows of the Gram matrix, read once, where that is affordable: 2 m n operations each."""
-    op = known.op
+def row_bounds(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by the rows of the Gram matrix, read once, if that is affordable: 2 m n operations each."""
+    op = state.op
     m, n = op.shape
     if 2.0 * m * n * n > budgets.FLOPS * run.seconds_left() or k > n // budgets.ROWS_MAX_SHARE:
         return
@@ -138,32 +145,32 @@ def row_bounds(run: Progress, known: Known, k: int) -> None:
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
-    """Return the ranks to try: those after which the spectrum falls by a good part, and the first few."""
+    """Return the ranks to try: the first few, and those after which the spectrum falls clearly."""
     following = pairs.values[1:]
     falls = following <= budgets.RANK_MIN_FALL * pairs.values[:-1]
     return [rank for rank in ranks if rank <= budgets.FIRST_RANKS or (rank <= len(falls) and falls[rank - 1])]
 
 
-class Known:
-    """What has been proven of one operator, for every k that will be asked for: its spectrum, and small k.
+class ProofState:
+    """Results for one operator that proofs for several k share: its spectrum, and certified results for small k.
 
-    `given` is the operator as it came, for what needs no proof; `op` has the same numbers, with products in float64.
+    `given` is the original operator, for work that is not a proof; `op` has the same numbers with float64 products.
     """
 
     def __init__(self, given: OperatorMixin) -> None:
         self.given, self.op = given, given.to_float64()
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
-        self._spectrum: Proven | None = None
+        self._spectrum: ProvenSpectrum | None = None
 
     def affordable(self, seconds: float) -> bool:
-        """Return whether the spectrum is known, or can be had in this time and in the memory that is free."""
+        """Return whether the spectrum is known, or can be computed in this time and in the free memory."""
         m, n = self.op.shape
         small = min(m, n)
         soon = small <= budgets.SPECTRUM_SIDE and m * n * small <= budgets.FLOPS * seconds
         return self._spectrum is not None or (soon and has_room(budgets.SPECTRUM_COPIES * 8 * small**2))
 
-    def spectrum(self) -> Proven:
+    def spectrum(self) -> ProvenSpectrum:
         """Return the leading pairs with their proof."""
         if self._spectrum is None:
             self._spectrum = proven_spectrum(self.op, budgets.SPECTRUM_PAIRS, small_gram(self.op))
@@ -171,7 +178,7 @@ class Known:
 
 
 class Certified(NamedTuple):
-    """One step of the path k = 1, 2, 3, ...: proven for all features."""
+    """A certified result for one k of the path k = 1, 2, 3, ...; it holds for all features."""
 
     k: int
     support: Array
@@ -185,26 +192,26 @@ def step_by_step(
 ) -> Certified | None:
     """Certify k features from a bound for k - 1, on the features that elimination leaves; None if these are too many.
 
-    The result holds for all features: what was eliminated is in no support above `lower`.
+    The result holds for all features: eliminated features are in no support above `lower`.
     """
     diagonal = precision.sq_norms(op)
     if k == 1 or before is None:
         best = int(np.argmax(diagonal))
         return Certified(1, np.array([best]), float(diagonal[best]), float(diagonal[best]), 1) if k == 1 else None
-    # what rounding may hide of a variance, in the products and in the tests
-    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(precision.reach(op) ** 2, k))
+    # rounding error of a variance, in the products and in the tests
+    hidden = 2.0 * precision.sum_error(op) * float(B.top_sum(op.rounding_lengths() ** 2, k))
     least = lower * (1.0 - budgets.LOWER_SLACK) - hidden
     alive = by_variance(diagonal, least, before.upper)
     alive = np.union1d(alive, support)
     if len(alive) > budgets.SURVIVORS:
         return None
     A = op.gram_block(alive)
-    kept = np.union1d(by_blocks(A, k, least, before.upper), np.searchsorted(alive, support))
-    if len(kept) > budgets.GRAM_FEATURES:
+    passed = np.union1d(by_blocks(A, k, least, before.upper), np.searchsorted(alive, support))
+    if len(passed) > budgets.GRAM_FEATURES:
         return None
-    A, alive = A[np.ix_(kept, kept)], alive[kept]
-    inner = Progress(np.searchsorted(alive, support), variance_of(A, np.searchsorted(alive, support)), tol=run.tol,
-                     deadline=run.deadline, parent=run)  # fmt: skip
+    A, alive = A[np.ix_(passed, passed)], alive[passed]
+    start = np.searchsorted(alive, support)
+    inner = Progress(start, variance_of(A, start), tol=run.tol, deadline=run.deadline, parent=run)
     if len(alive) > k:
         in_memory(inner, A, k)
     else:
@@ -214,5 +221,5 @@ def step_by_step(
 
 
 def _loadings(op: OperatorMixin, support: Array) -> Array:
-    """Return the leading eigenvector of the support: an approximation will do, any direction gives a bound."""
+    """Return the leading eigenvector on the support, approximately: any direction gives a valid bound."""
     return leading_pairs(op.restrict(support), 1, tol=budgets.SCORE_LOADINGS_TOL).vectors[:, 0]

@@ -20,14 +20,17 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     if n_features != certificate.n_features:
         raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
     count = 0 if after is None or np.size(after) == 0 else len(np.atleast_2d(after))
-    if set(given_earlier(count)) != {one for one in certificate.assumptions if one.startswith("given the ")}:
+    if set(given_earlier(count)) != {words for words in certificate.assumptions if words.startswith("given the ")}:
         said = ", ".join(certificate.assumptions)
         raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
     loadings = np.zeros(certificate.n_features)
     loadings[certificate.support] = certificate.loadings
     prepared: dict[str, Any] = {
-        "after": after, "deflation": deflation, "center": certificate.center, "scale": certificate.scale
-    }  # fmt: skip
+        "after": after,
+        "deflation": deflation,
+        "center": certificate.center,
+        "scale": certificate.scale,
+    }
     reached = variance_given(X, loadings, **prepared)
     honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
     if not honest or certificate.status != status_of(reached, certificate.upper, tol):

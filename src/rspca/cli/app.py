@@ -1,4 +1,4 @@
-"""The command line: the commands in one place, and what a mistake, a warning or a bug looks like."""
+"""The command line: the table of commands, and how mistakes, warnings and bugs are shown."""
 
 from __future__ import annotations
 
@@ -9,25 +9,31 @@ from typing import Annotated, Any
 
 import typer
 
+from rspca.base.imports import load
 from rspca.base.memory import NotEnoughMemory
-from rspca.cli.certify import certify
-from rspca.cli.compare import compare
-from rspca.cli.datasets import datasets
-from rspca.cli.demo import demo
-from rspca.cli.fit import fit
 from rspca.cli.options import printable
-from rspca.cli.path import path
-from rspca.cli.report import report
 from rspca.cli.support.streams import check_open, last_words, named_output
-from rspca.cli.transform import transform
 
+COMMANDS = (
+    "rspca.cli.fit:fit",
+    "rspca.cli.path:path",
+    "rspca.cli.compare:compare",
+    "rspca.cli.certify:certify",
+    "rspca.cli.transform:transform",
+    "rspca.cli.report:report",
+    "rspca.cli.datasets:datasets",
+    "rspca.cli.demo:demo",
+)
+"""The commands in the order of the help text: one file each."""
 # Rich would double the time of --help, and its traceback would hide ours: both stay off.
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="Sparse principal components: exactly k features each. rspca COMMAND --help shows examples.",
-)  # fmt: skip
-for one in (fit, path, compare, certify, transform, report, datasets, demo):
-    app.command()(one)
+)
+for place in COMMANDS:
+    app.command()(load(place))
 
 _MISTAKES = (ValueError, TypeError, OSError, ImportError)
 _USAGE: Any = typer.BadParameter.__mro__[2]
@@ -51,7 +57,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a mistake of the user's is one line on stderr and exit status 2."""
+    """Run the command line; a mistake of the user is one line on stderr and exit status 2."""
     warnings.showwarning = _show_warning
     try:
         check_open()
@@ -82,7 +88,7 @@ def _end(message: str, status: int) -> None:
 
 
 def _drop_unwritten() -> None:
-    """Let nothing of a stream that cannot be written be tried again when Python ends, which would change the status."""
+    """Drop unwritten output, so that Python does not try again at exit and change the status."""
     for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
         try:
             stream.flush()

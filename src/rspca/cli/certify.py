@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from rspca.cli.options import Data, Preparing, Seed, Talking, command, whole
-from rspca.cli.support.inputs import Reading
+from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import end_early
+
+
+@dataclass(frozen=True)
+class Certified:
+    """The component of a saved model that is to be certified."""
+
+    model: Annotated[Path | None, typer.Option(help="A model of these data, to be certified.")] = None
+    component: Annotated[int, typer.Option(parser=whole(1), help="Which component of the model.")] = 1
 
 
 @command
@@ -19,13 +28,11 @@ def certify(
     k: Annotated[
         int | None, typer.Option("-k", parser=whole(1), help="Features; with --model those of its component.")
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="A model of these data, to be certified.")] = None,
-    component: Annotated[int, typer.Option(parser=whole(1), help="Which component of the model.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proof.")] = 30.0,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
-    preparing: Preparing,
-    reading: Reading,
+    certified: Certified,
+    source: Source,
     talking: Talking,
 ) -> None:
     """Prove how far k features are from the best k features.
@@ -43,11 +50,12 @@ def certify(
     from rspca.cli.support.progress import shown
     from rspca.cli.support.results import beside_the_model, certificate_document
 
-    options = preparing.options() | {"seconds": seconds, "random_state": seed}
+    model, component = certified.model, certified.component
+    options = source.options() | {"seconds": seconds, "random_state": seed}
     check_file(out)
     fitted: Any = None
     if model is not None:
-        if preparing != Preparing():
+        if source.options() != Preparing().options():
             raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
         fitted, file = loaded(model)
         if component > fitted.n_components_:
@@ -57,13 +65,13 @@ def certify(
     if k is None:
         raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
     own = None
-    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, empty="error") as table:
+    with shown(talking, 1) as tell, opened(data, source, tell, model=fitted, empty="error") as table:
         if model is not None:
             options |= component_options(fitted, component, table)
         found = prove(table, k, on_step=tell, **options)
         if model is not None:
             left_out = {"seconds", "random_state"}
-            own = variance_given(table, **{name: one for name, one in options.items() if name not in left_out})
+            own = variance_given(table, **{name: value for name, value in options.items() if name not in left_out})
     if out is not None:
         found.save(out)
     document = certificate_document(found, table) | ({} if own is None else {"model_variance": own})

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rspca.cli.options import Csv, Data, OneK, Preparing, Seed, Talking, command
-from rspca.cli.support.inputs import Reading
+from rspca.cli.options import Csv, Data, OneK, Seed, Talking, command
+from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import and_in, end_early, until_stopped
 
 
@@ -22,11 +22,10 @@ def compare(
     seconds: Annotated[float, typer.Option(min=0.0, help="Time for the proven bound; 0 leaves it out.")] = 5.0,
     seed: Seed = 0,
     out: Csv = None,
-    preparing: Preparing,
-    reading: Reading,
+    source: Source,
     talking: Talking,
 ) -> None:
-    """Every method at the same number of non-zeros, beside a proven bound.
+    """Every method at the same number of non-zeros, with a proven bound.
 
     rspca compare expression.csv -k 100
     rspca compare expression.csv -k 100 --methods rspca,maxcomp,spasm --json
@@ -46,14 +45,14 @@ def compare(
     names = list(METHODS) if methods is None else [name.strip() for name in methods.split(",")]
     for name in names:
         check_choice("method", name, METHODS)
-    options = preparing.options() | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
+    options = source.options() | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
     check_file(out)
-    with shown(talking, 2 * len(names), rows_done, what="method") as tell, opened(data, reading, tell) as table:
+    with shown(talking, 2 * len(names), rows_done, what="method") as tell, opened(data, source, tell) as table:
         found, stopped = until_stopped(lambda keep: run_all(table, k, on_step=tell, on_rows=keep, **options))
     stopped = stopped or (found.certificate is not None and found.certificate.stopped_by == "interrupt")
     if out is not None:
         write_csv(out, Compared._fields, found)
     talking.answer(comparison_document(found, table) | {"interrupted": stopped}, str(found))
     if stopped:
-        ran = len({one.method for one in found} | set(found.skipped))
+        ran = len({row.method for row in found} | set(found.skipped))
         end_early(f"{ran} of {len(set(names))} methods were run; their rows are above{and_in(out)}.")

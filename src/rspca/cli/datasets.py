@@ -26,11 +26,11 @@ def datasets(
     from rspca.datasets.catalog import CATALOG
 
     if name is None:
-        rows = {one: _entry(one) for one in CATALOG}
+        rows = {dataset: _entry(dataset) for dataset in CATALOG}
         lines = [
-            f"{one:<12} {row['shape'][0]:>6,} x {row['shape'][1]:<7,} {'here' if row['present'] else '-':<5} "
+            f"{dataset:<12} {row['shape'][0]:>6,} x {row['shape'][1]:<7,} {'here' if row['present'] else '-':<5} "
             f"{row['about']} ({', '.join(row['from'])})"
-            for one, row in rows.items()
+            for dataset, row in rows.items()
         ]
         talking.answer({"datasets": list(rows.values())}, "\n".join(lines))
         return
@@ -38,7 +38,7 @@ def datasets(
     found = CATALOG[name].fetch()
     row = _entry(name) | {"shape": list(found.matrix.shape), "source": found.source}
     lines = [f"{found!r}", *row["files"]]
-    bed = next((one for one in row["files"] if one.endswith(".bed")), None)
+    bed = next((file for file in row["files"] if file.endswith(".bed")), None)
     lines += [f"try: rspca fit {bed} -k 50 -n 2 --scale patterson --chromosomes all"] if bed else []
     talking.answer(row, "\n".join(lines))
 
@@ -49,6 +49,10 @@ def _entry(name: str) -> dict[str, Any]:
     entry = CATALOG[name]
     paths = entry.paths()
     return {
-        "name": name, "shape": list(entry.shape), "about": entry.about, "from": entry.hosts(),
-        "present": all(paths), "files": [str(path) for path in paths if path],
-    }  # fmt: skip
+        "name": name,
+        "shape": list(entry.shape),
+        "about": entry.about,
+        "from": entry.hosts(),
+        "present": all(paths),
+        "files": [str(path) for path in paths if path],
+    }

@@ -11,6 +11,8 @@ from rspca.cli.options import Data, LabelOption, Preparing, Seed, Talking, comma
 from rspca.cli.support.inputs import Reading
 
 if TYPE_CHECKING:
+    from rspca.algorithm.results import Component
+    from rspca.cli.support.checkpoint import Partial
     from rspca.estimator import SparsePCA
     from rspca.formats.table import Table
 
@@ -40,7 +42,9 @@ def fit(
     seed: Seed = 0,
     label: LabelOption = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the components of a run that stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue after the components of a run that stopped.")
+    ] = False,
     preparing: Preparing,
     reading: Reading,
     talking: Talking,
@@ -53,85 +57,79 @@ def fit(
     rspca fit docs/ -k 60 -n 4
     rspca fit large.npy -k 100 -n 20 -o out --resume
 
-    A run that was stopped goes on with --resume, and gives what it would have given. An earlier result in the folder is
+    A run that was stopped continues with --resume, with the result of one run. An earlier result in the folder is
     replaced when the new one is complete. Two runs cannot write to one folder at the same time.
     """
-    from rspca.algorithm.component import Options
-    from rspca.api import check_certifiable, check_settings
-    from rspca.cli.support.checkpoint import NAME as PARTIAL
-    from rspca.cli.support.locks import LOCK, locked_folder
-    from rspca.cli.support.outputs import RESULTS, check_folder
-
-    ks = whole_numbers("-k", k)
-    count = n or len(ks)
-    options: dict[str, Any] = {
-        "n_components": count, "k": ks[0] if len(ks) == 1 else ks, "method": method, "deflation": deflation,
-        "certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group, "random_state": seed,
-        **preparing.options(),
-    }  # fmt: skip
-    if len(ks) not in (1, count):
-        raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
-    check_settings(method=method, normalization="svd", deflation=deflation, options=Options()._asdict())
-    check_certifiable(method, deflation, certify, seconds)
-    check_folder(out, [*RESULTS, PARTIAL, LOCK])
-    with locked_folder(out):
-        _run(data, reading, talking, out, options, groups=groups, label=label, report=report, resume=resume)
-
-
-def _run(
-    data: list[Path], reading: Reading, talking: Talking, out: Path, options: dict[str, Any], *, groups: str | None,
-    label: str | None, report: bool, resume: bool,
-) -> None:  # fmt: skip
-    """Fit, and write what was found."""
-    from rspca.algorithm.results import Component
-    from rspca.cli.support import results
+    from rspca.algorithm.loop import LoopOptions
     from rspca.cli.support.changed_files import Watched
+    from rspca.cli.support.checkpoint import NAME as PARTIAL
     from rspca.cli.support.checkpoint import Partial, data_of, settings_of
     from rspca.cli.support.inputs import documents_of, groups_of, labels_of, opened
+    from rspca.cli.support.locks import LOCK, locked_folder
+    from rspca.cli.support.outputs import RESULTS, check_folder
     from rspca.cli.support.progress import shown
     from rspca.cli.support.provenance import described, provenance
-    from rspca.estimator import SparsePCA
-    from rspca.methods import FOUND_TOGETHER
+    from rspca.cli.support.results import model_lines
+    from rspca.estimator import SparsePCA, fit_model
+    from rspca.methods.decompose import checked_settings
 
-    watched = Watched(data)
-    with (
-        shown(talking, options["n_components"]) as tell,
-        opened(data, reading, tell, label=label, watched=watched) as table,
-    ):
-        options["groups"] = groups_of(groups, table)
-        label, samples = labels_of(label, table.sample_names, table.samples)
-        inputs = described(data)
-        watched.check("its checksum is not that of what was read. Run the command again.")
-        partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
-        earlier = partial.resume() if resume and options["method"] not in FOUND_TOGETHER else []
-        if earlier:
-            typer.echo(f"rspca: going on after {len(earlier)} component(s) of {partial.path}.", err=True)
-        elif partial.path.exists():
-            typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
+    options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
+    options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group}
+    count, model = options["n_components"], SparsePCA(**options)
+    settings = checked_settings(model.get_params(deep=False))  # before a large file is read
+    check_folder(out, [*RESULTS, PARTIAL, LOCK])
+    with locked_folder(out):
+        watched = Watched(data)
+        with (
+            shown(talking, count) as on_step,
+            opened(data, reading, on_step, label=label, watched=watched) as table,
+        ):
+            model.groups = groups_of(groups, table)
+            label, samples = labels_of(label, table.sample_names, table.samples)
+            inputs = described(data)
+            watched.check("its checksum is not that of what was read. Run the command again.")
+            options["groups"] = model.groups
+            partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
+            earlier = _earlier(partial, resume=resume and not settings.method.joint)
 
-        def keep(component: Component) -> None:
-            watched.check("the component found meanwhile is of neither the old nor the new data.", mapped=True)
-            partial.add(component)
+            def store(component: Component) -> None:
+                watched.check("the component found meanwhile is of neither the old nor the new data.", mapped=True)
+                partial.add(component)
 
-        with partial.kept(options["n_components"]):
-            model = SparsePCA(**options).fit(table, on_step=tell, on_component=keep, earlier=earlier)
-            scores = model.transform(table)
-            watched.check("its scores are of neither the old nor the new data, and nothing was written.", mapped=True)
-            documents, origin = documents_of(data, table, reading), provenance(inputs, seed=options["random_state"])
-            page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
-            page |= {"documents": documents, "title": ", ".join(one.name for one in data)}
-            written, replaced = _write(out, model, table, scores, page if report else None)
-            if not report and (out / "report.html").exists():
-                typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
-    for line in results.model_lines(model, table, scores, documents=documents is not None):
-        talking.say(line)
-    talking.say(f"written to {out}: {', '.join(written)}")
-    if replaced:
-        talking.say(f"replaced, from an earlier run: {', '.join(replaced)}")
-    if talking.json:
-        document = results.model_document(model, table)
-        files = {one: str(out / one) for one in written}
-        talking.answer(document | {"files": files, "replaced": replaced, "provenance": origin}, "")
+            with partial.kept(count):
+                fit_model(model, table, settings, LoopOptions(on_step, store, earlier))
+                scores = model.transform(table)
+                watched.check(
+                    "its scores are of neither the old nor the new data, and nothing was written.", mapped=True
+                )
+                documents, origin = documents_of(data, table, reading), provenance(inputs, seed=seed)
+                page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
+                page |= {"documents": documents, "title": ", ".join(path.name for path in data)}
+                written, replaced = _write(out, model, table, scores, page if report else None)
+        for line in model_lines(model, table, scores, documents=documents is not None):
+            talking.say(line)
+        _say_written(talking, out, written, replaced)
+        if talking.json:
+            _answer(talking, out, model, table, written, {"replaced": replaced, "provenance": origin})
+
+
+def _options(k: str, n: int | None, preparing: Preparing) -> dict[str, Any]:
+    """Return how many components of how many features, and how columns are prepared, as SparsePCA names them."""
+    ks = whole_numbers("-k", k)
+    count = n or len(ks)
+    if len(ks) not in (1, count):
+        raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
+    return {"n_components": count, "k": ks[0] if len(ks) == 1 else ks, **preparing.options()}
+
+
+def _earlier(partial: Partial, *, resume: bool) -> list[Component]:
+    """Return the components of a run that stopped, if they are to be continued; say what becomes of them."""
+    earlier = partial.resume() if resume else []
+    if earlier:
+        typer.echo(f"rspca: continuing after {len(earlier)} component(s) of {partial.path}.", err=True)
+    elif partial.path.exists():
+        typer.echo(f"rspca: {partial.path} of a run that stopped will be replaced.", err=True)
+    return earlier
 
 
 def _write(
@@ -140,7 +138,7 @@ def _write(
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
     from rspca.cli.support.outputs import write_components, write_scores
-    from rspca.cli.support.page import write_page
+    from rspca.report import write_report
 
     written = ["components.csv", "scores.csv", "model.npz", *([] if page is None else ["report.html"])]
     replaced = [name for name in written if (out / name).exists()]
@@ -149,5 +147,23 @@ def _write(
         write_components(out / "components.csv", model, table)
         write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
         if page is not None:
-            write_page(out / "report.html", model, scores=scores, **page)
+            write_report(out / "report.html", model, scores=scores, **page)
+    if page is None and (out / "report.html").exists():
+        typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
     return written, replaced
+
+
+def _say_written(talking: Talking, out: Path, written: list[str], replaced: list[str]) -> None:
+    talking.say(f"written to {out}: {', '.join(written)}")
+    if replaced:
+        talking.say(f"replaced, from an earlier run: {', '.join(replaced)}")
+
+
+def _answer(
+    talking: Talking, out: Path, model: SparsePCA, table: Table, written: list[str], origin: dict[str, Any]
+) -> None:
+    """Print the result as JSON."""
+    from rspca.cli.support.results import model_document
+
+    files = {name: str(out / name) for name in written}
+    talking.answer(model_document(model, table) | {"files": files} | origin, "")

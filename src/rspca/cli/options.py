@@ -1,4 +1,4 @@
-"""What commands have in common: options that several take, words turned into values, and how a command ends."""
+"""What commands have in common: shared options, parsing of values, and how a command ends."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ import typer
 
 from rspca.base.arguments import arguments_written_by
 from rspca.cli.support.spelling import option_writer
+from rspca.formats import registry
 
 Csv = Annotated[Path | None, typer.Option("--out", "-o", help="Also write the table to this .csv.")]
 
 
 def named_files(paths: list[Path] | None) -> list[Path] | None:
-    """Return the files that were named; PLINK files may be named without their suffix."""
-    from rspca.base.files import with_bed_suffix
-
-    return None if paths is None else [with_bed_suffix(path) for path in paths]
+    """Return the files that were named, also where a name without suffix stands for a file."""
+    return None if paths is None else [registry.completed(path) for path in paths]
 
 
 Data = Annotated[
     list[Path],
     typer.Argument(
-        help="A file (.bed, .csv, .tsv, .npy, .npz, .mtx, ...) or a folder of documents; several .bed are one study.",
-        show_default=False, callback=named_files,
+        help=f"A file ({', '.join(registry.suffixes())}) or a folder of documents; several .bed are one study.",
+        show_default=False,
+        callback=named_files,
     ),
-]  # fmt: skip
+]
 MOST_DIGITS = 19
 """Digits from which a number is beyond anything that can be counted here."""
 
 
 def whole(least: int) -> Callable[[Any], int]:
-    """Return what reads an option that is a whole number; versions of typer differ in what they take for one."""
+    """Return a parser of whole numbers; versions of typer differ in what they accept."""
 
     def integer(value: Any) -> int:
         text = str(value)
@@ -65,7 +65,7 @@ INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped a command; the message says what was kept."""
+    """The user stopped a command; the message says what was saved."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Preparing:
     center: Annotated[bool, typer.Option(help="Subtract column means.")] = True
 
     def options(self) -> dict[str, Any]:
-        """Return them as the library names them."""
+        """Return the arguments of the library."""
         known: dict[str, bool | str] = {"no": False, "yes": True, "patterson": "patterson"}
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
@@ -88,14 +88,14 @@ class Preparing:
 
 @dataclass(frozen=True)
 class Talking:
-    """How much a command says."""
+    """How a command prints its results and progress."""
 
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout, numbers in full.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Progress as plain lines on stderr.")] = False
 
     def say(self, text: str) -> None:
-        """Print for a person who wants to read it."""
+        """Print a line for people; nothing with --json or --quiet."""
         if not (self.json or self.quiet):
             typer.echo(printable(text))
 
@@ -110,11 +110,11 @@ class Talking:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON knows it; what is not a finite number becomes null."""
+    """Return a value of JSON types; numbers that are not finite become None."""
     if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):  # an array or a number of numpy
         return plain(value.tolist())
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """Return a text whose names can do nothing to a terminal: control characters are shown as codes."""
+    """Return a text that is safe on a terminal: control characters are shown as codes."""
     return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", _code, text)
 
 
@@ -145,7 +145,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Make a function a command: options in a dataclass become its own, an interrupt or a closed pipe ends it."""
     signature = inspect.signature(function, eval_str=True)
     groups: dict[str, Any] = {
-        name: one.annotation for name, one in signature.parameters.items() if is_dataclass(one.annotation)
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if is_dataclass(parameter.annotation)
     }
     flat = list[inspect.Parameter]()
     for name, parameter in signature.parameters.items():
@@ -154,7 +156,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            given[name] = kind(**{option.name: given.pop(option.name) for option in fields(kind)})
         try:
             with arguments_written_by(option_writer(flat)):
                 function(**given)
@@ -168,9 +170,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     changed: Any = run
     changed.__doc__ = _examples_kept(inspect.getdoc(function) or "")
-    keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in flat]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in flat]
     changed.__signature__ = signature.replace(parameters=keyword)
-    changed.__annotations__ = {one.name: one.annotation for one in flat}
+    changed.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return run
 
 
@@ -182,6 +184,8 @@ def _examples_kept(text: str) -> str:
 def _own_options(kind: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(kind, include_extras=True)
     return [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(kind)
+        inspect.Parameter(
+            option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[option.name]
+        )
+        for option in fields(kind)
     ]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rspca.cli.options import Csv, Data, Preparing, Seed, Talking, command, whole_numbers
-from rspca.cli.support.inputs import Reading
+from rspca.cli.options import Csv, Data, Seed, Talking, command, whole_numbers
+from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import and_in, end_early, until_stopped
 
 
@@ -20,8 +20,7 @@ def path(
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for all the proofs.")] = 60.0,
     seed: Seed = 0,
     out: Csv = None,
-    preparing: Preparing,
-    reading: Reading,
+    source: Source,
     talking: Talking,
 ) -> None:
     """How many features? Variance for each k, a suggested k, and why.
@@ -38,17 +37,17 @@ def path(
     from rspca.cli.support.results import path_document
     from rspca.cli.support.spreadsheets import write_csv
 
-    wanted, options = whole_numbers("--ks", ks), preparing.options()
+    wanted, options = whole_numbers("--ks", ks), source.options()
     check_file(out)
     options |= {"certify": certify, "seconds": seconds, "random_state": seed}
     count = len(set(wanted))
-    with shown(talking, count, rows_done, what="k") as tell, opened(data, reading, tell) as table:
+    with shown(talking, count, rows_done, what="k") as tell, opened(data, source, tell) as table:
         found, stopped = until_stopped(lambda keep: find_path(table, wanted, on_step=tell, on_rows=keep, **options))
     if out is not None:
         head = ["k", "variance", "share", "upper", "gap", "features"]
-        rows = ([*one[:5], ";".join(str(table.feature_names[i]) for i in one.support)] for one in found)
+        rows = ([*point[:5], ";".join(str(table.feature_names[i]) for i in point.support)] for point in found)
         write_csv(out, head, rows)
     talking.answer(path_document(found, table) | {"interrupted": stopped}, str(found))
     if stopped:
-        proven = f", {sum(one.upper is not None for one in found)} of them with a bound" if certify else ""
+        proven = f", {sum(point.upper is not None for point in found)} of them with a bound" if certify else ""
         end_early(f"{len(found)} of {count} values of k were found{proven}; they are above{and_in(out)}.")

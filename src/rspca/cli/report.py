@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from rspca.cli.options import LabelOption, Model, Seed, Talking, command, named_files, whole_numbers
 from rspca.cli.support.inputs import Reading
 
-if TYPE_CHECKING:
-    pass
+
+@dataclass(frozen=True)
+class Sections:
+    """Sections of the page that are computed from the data."""
+
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="INT,INT,...", help="Add variance and bound for each k (--data).")
+    ] = None
+    compare: Annotated[bool, typer.Option("--compare", help="Add a comparison of all methods (needs --data).")] = False
+    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of --path, and of --compare.")] = 30.0
+    seed: Seed = 0
+
+    def ks(self) -> list[int]:
+        """Return the numbers of features of --path."""
+        return [] if self.path is None else whole_numbers("--path", self.path)
 
 
 @command
@@ -21,16 +35,11 @@ def report(
     model: Model,
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", help="The data; otherwise scores.csv beside the model is used.", callback=named_files),
+        typer.Option("--data", help="The data; otherwise scores.csv next to the model is used.", callback=named_files),
     ] = None,
     label: LabelOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html beside the model.")] = None,
-    path: Annotated[
-        str | None, typer.Option("--path", metavar="INT,INT,...", help="Add variance and bound for each k (--data).")
-    ] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Add a comparison of all methods (needs --data).")] = False,
-    seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of --path, and of --compare.")] = 30.0,
-    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html next to the model.")] = None,
+    sections: Sections,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -46,23 +55,26 @@ def report(
     file = model_file(model)
     page = out or file.with_name("report.html")
     check_file(page)
-    if not data and (path is not None or compare):
+    if not data and (sections.path is not None or sections.compare):
         raise ValueError("--path and --compare compute on the data: give them with --data.")
     if not data and reading.given():
         ignored = ", ".join(f"--{name.replace('_', '-')}" for name in reading.given())
-        raise ValueError(f"{ignored} tell how data are read: give them with --data.")
-    ks = [] if path is None else whole_numbers("--path", path)
-    beside = page.parent.resolve() == file.parent.resolve()  # a fit that runs there would replace one of the two
-    with locked_folder(file.parent) if beside else nullcontext():
-        _report(
-            file, page, data or [], reading, talking, label=label, ks=ks, compare=compare, seconds=seconds, seed=seed
-        )
+        raise ValueError(f"{ignored} say how data are read: give them with --data.")
+    sections.ks()  # raises before any work
+    together = page.parent.resolve() == file.parent.resolve()  # a fit that runs there would replace one of the two
+    with locked_folder(file.parent) if together else nullcontext():
+        _report(file, page, data or [], reading, talking, label, sections)
 
 
 def _report(
-    file: Path, page: Path, data: list[Path], reading: Reading, talking: Talking, *, label: str | None, ks: list[int],
-    compare: bool, seconds: float, seed: int,
-) -> None:  # fmt: skip
+    file: Path,
+    page: Path,
+    data: list[Path],
+    reading: Reading,
+    talking: Talking,
+    label: str | None,
+    sections: Sections,
+) -> None:
     """Write the page of a model."""
     from rspca.analysis.compare import compare as run_all
     from rspca.analysis.k_path import path as find_path
@@ -74,7 +86,8 @@ def _report(
 
     fitted, _ = loaded(file)
     content: dict[str, Any] = {"title": file.resolve().parent.name}
-    prepared: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale}
+    options: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale, "random_state": sections.seed}
+    ks = sections.ks()
     if data:
         with (
             shown(talking, len(set(ks)), rows_done, what="k") as tell,
@@ -83,23 +96,21 @@ def _report(
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples
             content["documents"] = documents_of(data, table, reading)
-            content["title"] = ", ".join(one.name for one in data)
+            content["title"] = ", ".join(file.name for file in data)
             if ks:
                 content["path_points"] = find_path(
-                    table, ks, certify=True, seconds=seconds, random_state=seed, on_step=tell, **prepared
+                    table, ks, certify=True, seconds=sections.seconds, on_step=tell, **options
                 )
-            if compare:
-                k = max(len(one) for one in fitted.supports_)
-                content["comparison"] = run_all(
-                    table, k, certify_seconds=seconds, random_state=seed, on_step=tell, **prepared
-                )
-    elif (beside := file.with_name("scores.csv")).is_file():
-        scores, names, samples = read_scores(beside, fitted.n_components_)
+            if sections.compare:
+                k = max(map(len, fitted.supports_))
+                content["comparison"] = run_all(table, k, certify_seconds=sections.seconds, on_step=tell, **options)
+    elif (stored := file.with_name("scores.csv")).is_file():
+        scores, names, samples = read_scores(stored, fitted.n_components_)
         content |= {"scores": scores, "sample_names": names}
     else:
         samples = {}
         if label is not None:
-            raise ValueError(f"--label needs samples: give --data, or keep scores.csv beside {file}.")
+            raise ValueError(f"--label needs samples: give --data, or put scores.csv next to {file}.")
     if "scores" in content:
         content["label"], content["samples"] = labels_of(label, content["sample_names"], samples)
     content["provenance"] = provenance(described([file, *data]), seed=fitted.random_state)

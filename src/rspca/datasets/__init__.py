@@ -1,4 +1,4 @@
-"""Data to try things on: made to order, shipped with rspca, or fetched from their public homes."""
+"""Example data: generated, shipped with rspca, or downloaded."""
 
 from rspca.datasets.counterexamples import Counterexample, make_counterexample
 from rspca.datasets.fetchers import Dataset, fetch_classic2, fetch_classic3, fetch_gse10072, fetch_hapmap3, fetch_hgdp

@@ -1,4 +1,4 @@
-"""Where a data file is: in RSPCA_DATA, in the cache, or downloaded into the cache whole and checked, or not at all."""
+"""Find a data file in RSPCA_DATA or in the cache, or download it into the cache and check it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def located(file: DataFile, check: Check | None = None) -> Path:
     """Return the path of a data file whose checksum is right, downloading it if it is nowhere.
 
     A file without a known checksum is read by `check`, which raises if it is not what it should be; the checksum of
-    the first download that passes is kept beside it, and the file is held to it from then on.
+    the checksum of the first download that passes is stored next to it and checked from then on.
     """
     if path := local(file):
         return path
@@ -67,7 +67,7 @@ def found_in(folder: Path, file: DataFile) -> Path | None:
 
 
 def _mismatch(path: Path, sha256: str | None) -> str | None:
-    """Return in words how the content differs from what is known of it, or None."""
+    """Return in words how the content differs from the size and checksum that are known, or None."""
     if sha256 is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The data of the paper, or what is public of them: found locally or downloaded, read, labelled."""
+"""The public data of the paper: found locally or downloaded, read and labeled."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def fetch_gse10072(*, controls: bool = False) -> Dataset:
     """Return GSE10072, the gene expression data of the paper: lung tumours and normal lung tissue, 107 x 22,215.
 
     The series matrix of the Gene Expression Omnibus (Landi and others, 2008; platform HG-U133A), values as there. Its
-    checksum is not known in advance, as NCBI writes the file anew from time to time: a download is accepted if it
+    checksum is not known in advance, because NCBI rewrites the file from time to time: a download is accepted if it
     reads from beginning to end, is GSE10072 and has 107 samples of 22,283 probes. The checksum of the first such
     download is kept in the cache and holds from then on.
 
@@ -121,10 +121,10 @@ def fetch_gse10072(*, controls: bool = False) -> Dataset:
     (107, 22215)
     """
     study = _read_gse10072(located(registry.GSE10072, _read_gse10072))
-    kept = [controls or not name.startswith(_CONTROL_PROBES) for name in study.feature_names]
+    used = [controls or not name.startswith(_CONTROL_PROBES) for name in study.feature_names]
     return Dataset(
-        matrix=study.matrix[:, kept],
-        feature_names=tuple(name for name, keep in zip(study.feature_names, kept, strict=True) if keep),
+        matrix=study.matrix[:, used],
+        feature_names=tuple(name for name, keep in zip(study.feature_names, used, strict=True) if keep),
         sample_names=study.sample_names,
         labels=np.array(study.samples["source_name_ch1"][0]),
         description="GSE10072, expression of lung tumours and normal lung tissue, values of the series matrix",
@@ -206,9 +206,9 @@ def _classic(collections: Mapping[str, DataFile], stop_words: Any) -> Dataset:
             names.append(f"{name} {document.number}")
             texts.append(document.text("TW"))  # Cranfield repeats the title in .W; twice is what the paper counted
     terms = term_matrix(texts, stop_words=stop_words, empty="drop")
-    kept = [names[int(position)] for position in terms.documents]
+    documents = [names[int(position)] for position in terms.documents]
     source = "; ".join(file.remotes[0].url for file in collections.values())
-    return _text_data(terms.matrix, terms.vocabulary, kept, source)
+    return _text_data(terms.matrix, terms.vocabulary, documents, source)
 
 
 def _stored_classic2(counts: Path, vocabulary: Path) -> Dataset:

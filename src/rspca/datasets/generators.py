@@ -1,4 +1,4 @@
-"""Data made to order: the paper's synthetic family, simulated genotypes, planted spikes."""
+"""Generated data: the synthetic family of the paper, simulated genotypes, planted spikes."""
 
 from __future__ import annotations
 

@@ -7,9 +7,20 @@ import numpy as np
 from rspca.base.types import Array
 
 PITPROPS_FEATURES = (
-    "topdiam", "length", "moist", "testsg", "ovensg", "ringtop", "ringbut", "bowmax", "bowdist", "whorls", "clear",
-    "knots", "diaknot",
-)  # fmt: skip
+    "topdiam",
+    "length",
+    "moist",
+    "testsg",
+    "ovensg",
+    "ringtop",
+    "ringbut",
+    "bowmax",
+    "bowdist",
+    "whorls",
+    "clear",
+    "knots",
+    "diaknot",
+)
 
 # Jeffers (1967), Two case studies in the application of principal component analysis; lower triangle by rows.
 # fmt: off

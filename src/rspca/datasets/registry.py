@@ -93,7 +93,7 @@ CLASSIC2_VOCABULARY = DataFile(
     "classic2/classic2_vocab.txt", "d143397fb650682d05e56413f5961aed2d348c59953ffa316c8ea8ab7853ec14"
 )
 
-# NCBI writes the file anew from time to time; nobody here has seen its bytes.
+# NCBI rewrites the file from time to time, so its checksum is not known in advance.
 GSE10072 = DataFile(
     "gse10072/GSE10072_series_matrix.txt",
     None,

@@ -1,4 +1,4 @@
-"""Arrays in .npy and .npz files: what headers announce is held against the file first, and nothing is executed."""
+"""Arrays in .npy and .npz files: sizes in headers are checked against the file first, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a .npz file, its size held against its member's, and that against the file."""
+    """Return the shape of each array of a .npz file, after its size was checked against the size of the file."""
     shapes, unpacked = {}, 0
     size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
@@ -101,6 +101,6 @@ def checked_sparse(X: Any) -> Any:
 
 
 def _is_text(array: Array) -> bool:
-    """Tell whether strings hold characters that exist: Python fails on others wherever they turn up."""
+    """Return whether strings hold characters that exist: Python fails on others wherever they turn up."""
     codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
     return int(codes.max(initial=0)) <= _LAST_CHARACTER

@@ -1,4 +1,4 @@
-"""Columns of a table, told apart: features, the names of the rows, and labels of the samples."""
+"""Columns of a table: which are features, names of the rows, or labels of the samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DRESSED = re.compile(rf"[<>\u2264\u2265~\u2248]?=? ?{_SIGN} ?{_UNIT} ?{_SIGN}{_
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell of text holds a number; NaN is none, infinity is."""
+    """Return whether a cell of text holds a number; NaN is none, infinity is."""
     try:
         number = float(cell)
     except ValueError:
@@ -38,24 +38,24 @@ def is_number(cell: str) -> bool:
 
 
 def is_missing_cell(cell: str) -> bool:
-    """Tell whether a cell of text stands for a missing value."""
+    """Return whether a cell of text stands for a missing value."""
     return cell.strip().lower() in MISSING
 
 
 def plainly_numeric(cell: str) -> bool:
-    """Tell whether a cell holds a number, with a decimal point or comma."""
+    """Return whether a cell holds a number, with a decimal point or comma."""
     return is_number(cell) or DECIMAL_COMMA.fullmatch(cell.strip()) is not None
 
 
 def looks_numeric(cell: str) -> bool:
-    """Tell whether a cell holds a number as people write it: 5, 1,5, $1, 10%, 1 234, <0.1, (3)."""
+    """Return whether a cell holds a number as people write it: 5, 1,5, $1, 10%, 1 234, <0.1, (3)."""
     text = cell.strip()
     bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text  # accountants write -3 as (3)
     return plainly_numeric(text) or _DRESSED.fullmatch(bare) is not None
 
 
 def is_truth(cell: str) -> bool:
-    """Tell whether a cell holds a truth value."""
+    """Return whether a cell holds a truth value."""
     return cell.strip().lower() in TRUTHS
 
 
@@ -127,7 +127,7 @@ def check_labels(path: Path, labels: Sequence[str], names: Sequence[str]) -> Non
         raise ValueError(f"{path} has no column {unknown!r} for labels; its columns are {listed(names, 10)}.")
 
 
-def arranged(
+def arrange_columns(
     path: Path,
     X: Any,
     names: Sequence[str] | None,
@@ -154,12 +154,12 @@ def arranged(
         rows = [str(cell) for cell in others.pop(first)]
     if X.shape[1] == 0:
         raise ValueError(f"{path} has no column of numbers; its columns are {listed([*text], 10)}.")
-    kept = [name for name in others if name not in labels]
+    unnamed = [name for name in others if name not in labels]
     notes: tuple[str, ...] = ()
-    if kept:
+    if unnamed:
         notes = (
-            f"{path}: {len(kept)} column(s) without numbers ({listed(kept, 5)}) are kept as labels of the samples, not "
-            f"as features. Name them with {argument('labels', kept[:5])} to say so.",
+            f"{path}: {len(unnamed)} column(s) without numbers ({listed(unnamed, 5)}) are used as labels of samples, "
+            f"not as features. Name them with {argument('labels', unnamed[:5])} to say so.",
         )
     named = Named(X, names, rows, samples={name: _label(cells) for name, cells in others.items()}, notes=notes)
     if not transpose:

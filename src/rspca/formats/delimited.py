@@ -1,4 +1,4 @@
-"""Delimited text: delimiter, names and columns of text are found out, and what is refused is named by its cell."""
+"""Delimited text: delimiter, names and columns of text are detected, and errors name the cell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rspca.base.types import Array
 from rspca.formats.columns import (
     DECIMAL_COMMA,
     advice_for_text,
-    arranged,
+    arrange_columns,
     check_labels,
     check_row_names,
     is_missing_cell,
@@ -75,17 +75,17 @@ def read_delimited(
     path : path
         The file.
     labels : str, or names
-        Columns that describe samples, text or numbers. Other columns of text are kept so too, with a warning.
+        Columns that describe samples, text or numbers. Other columns of text become labels too, with a warning.
     transpose : bool
         Whether the file has features in rows, as tables of gene expression often do.
     delimiter : str
-        Tab, comma, semicolon, bar, or " " for white space; None: found out.
+        Tab, comma, semicolon, bar, or " " for white space; None: detected.
     header : bool
         Whether the first line has the names of the columns; None: if it has text where the next line has a number, or
         counts 0, 1, 2, ..., as pandas names columns. Numbers that could be either (years, even steps, a long sorted
         list) are refused.
     row_names : str or bool
-        The column that names the rows; True: the first; False: none; None: found out.
+        The column that names the rows; True: the first; False: none; None: detected.
     encoding : str
         Encoding of the text.
     """
@@ -173,11 +173,16 @@ class _Cells:
             if self.names[j] not in (*self.labels, self.row_names):
                 self._check_text(j, column)
         values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
-        found = arranged(
-            self.path, values, [self.names[j] for j in self.numeric] if self.has_names else None,
-            {self.names[j]: column for j, column in self.text.items()}, labels=self.labels, first=rows,
-            transpose=transpose, given=self.given_rows is not None,
-        )  # fmt: skip
+        found = arrange_columns(
+            self.path,
+            values,
+            [self.names[j] for j in self.numeric] if self.has_names else None,
+            {self.names[j]: column for j, column in self.text.items()},
+            labels=self.labels,
+            first=rows,
+            transpose=transpose,
+            given=self.given_rows is not None,
+        )
         counts = self.may_be_named and 0 in self.numeric and _counts_rows(values[:, 0])
         return replace(found, notes=(*found.notes, self._counted())) if counts else found
 
@@ -205,7 +210,7 @@ class _Cells:
             if not is_number(cell):
                 raise ValueError(self._no_number(row.line, j, cell))
             if not math.isfinite(float(cell)):
-                raise ValueError(f"{self._place(row.line, j)}: {cell[:40]!r} is not a finite number. Mend or drop it.")
+                raise ValueError(f"{self._place(row.line, j)}: {cell[:40]!r} is not a finite number. Fix or drop it.")
         raise AssertionError("a row was refused without a reason")
 
     def _missing(self, line: int, j: int, cell: str) -> str:
@@ -221,7 +226,7 @@ class _Cells:
 
 
 def _counts_rows(values: Array) -> bool:
-    """Tell whether numbers are 0, 1, 2, ... or 1, 2, 3, ..., enough of them not to be so by chance."""
+    """Return whether numbers are 0, 1, 2, ... or 1, 2, 3, ..., enough of them not to be so by chance."""
     return len(values) >= LEAST_COUNTED and values[0] in (0.0, 1.0) and bool((np.diff(values) == 1.0).all())
 
 
@@ -249,17 +254,19 @@ def _found_delimiter(path: Path, encoding: str) -> str:
             return delimiter  # commas inside of cells cut just as evenly
         widths[delimiter] = len(rows[-1])
     space = widths.pop(WHITE_SPACE, 0)
-    best = max(widths, key=lambda one: widths[one], default=WHITE_SPACE)
+    best = max(widths, key=lambda mark: widths[mark], default=WHITE_SPACE)
     if widths.get(best, 0) > 1:
         return best
     if space > 1:
         return WHITE_SPACE
     first = next((line for line in lines(path, encoding) if line.strip()), "")
-    return max(DELIMITERS[:-1], key=first.count)  # rows differ, which is told of the one that cuts most
+    return max(
+        DELIMITERS[:-1], key=first.count
+    )  # rows differ in length: the error is reported for the delimiter that cuts most
 
 
 def _beginning(rows: Iterator[Row]) -> list[Row]:
-    """Return as many of the next rows as tell how a table is written."""
+    """Return the next few rows, from which the layout of the table is detected."""
     found, count = list[Row](), 0
     for row in itertools.islice(rows, LOOK_AHEAD):
         found.append(row)

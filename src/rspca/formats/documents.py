@@ -11,22 +11,10 @@ from rspca.base.files import lines
 from rspca.base.types import Array
 from rspca.formats.columns import is_number
 from rspca.formats.named import Named
-from rspca.formats.term_weights import TermWeights, document_counts
+from rspca.formats.term_weights import document_counts
 
 
-def read_documents(
-    path: Path,
-    *,
-    pattern: str = "*.txt",
-    stop_words: Any = "default",
-    min_length: int = 3,
-    max_length: int = 30,
-    min_documents: int = 1,
-    idf: bool = True,
-    empty: str = "auto",
-    encoding: str = "utf-8",
-    term_weights: TermWeights | None = None,
-) -> Named:
+def read_documents(path: Path, *, pattern: str = "*.txt", **options: Any) -> Named:
     """Return documents as weights of their words, through :func:`rspca.text.term_matrix`.
 
     Features are words, with the number of documents that have each. Samples are files, by their path below the folder
@@ -38,27 +26,28 @@ def read_documents(
         A folder, searched with all below it, or a file of lines, plain or gzipped.
     pattern : str
         Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
-    stop_words, min_length, max_length, min_documents, idf, empty, encoding
-        As in :func:`rspca.text.term_matrix`.
-    term_weights : TermWeights
-        Weights of a fit, ``model.term_weights_``: documents become rows of the features of that model.
+    **options
+        As in :func:`rspca.text.term_matrix`: `stop_words`, `min_length`, `max_length`, `min_documents`, `idf`, `empty`,
+        `encoding`, and `term_weights`, the weights of a fit, with which documents become rows of its features.
     """
     from rspca.formats.tf_idf import weighted_documents
 
     if not path.is_dir():
-        _check_text(path, encoding)
+        _check_text(path, options.get("encoding", "utf-8"))
     try:
-        found = weighted_documents(
-            path, pattern=pattern, stop_words=stop_words, min_length=min_length, max_length=max_length,
-            min_documents=min_documents, idf=idf, empty=empty, encoding=encoding, term_weights=term_weights,
-        )  # fmt: skip
+        weighted = weighted_documents(path, pattern=pattern, **options)
     except ValueError as error:
         raise (error if str(path) in str(error) else ValueError(f"{path}: {error}")) from None
-    rows, words, names = found.terms
+    rows, words, names = weighted.terms
     return Named(
-        rows, words, names, {"documents": document_counts(found.counts)}, _folders(path, names),
-        notes=found.known.notes(), terms=found.known,
-    )  # fmt: skip
+        rows,
+        words,
+        names,
+        features={"documents": document_counts(weighted.counts)},
+        samples=_folders(path, names),
+        notes=weighted.source.notes(),
+        terms=weighted.source,
+    )
 
 
 def _folders(path: Path, names: tuple[str, ...]) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from rspca.base.files import is_gzipped
 from rspca.base.memory import check_room
 from rspca.formats.columns import (
     advice_for_text,
-    arranged,
+    arrange_columns,
     check_labels,
     check_row_names,
     is_truth,
@@ -43,11 +43,11 @@ def read_parquet(
     path : path
         The file.
     labels : str, or names
-        Columns that describe samples, of any kind. Other columns without numbers are kept so too, with a warning.
+        Columns that describe samples, of any kind. Other columns without numbers become labels too, with a warning.
     transpose : bool
         Whether the file has features in rows.
     row_names : str or bool
-        The column that names the samples; True: the first; False: none; None: found out.
+        The column that names the samples; True: the first; False: none; None: detected.
     """
     check_row_names(row_names)
     try:
@@ -82,13 +82,19 @@ def read_parquet(
         first, wanted = given, [*wanted, *(name for name in index if name != given)]
     elif len(index) > 1:  # of an index of several levels, each is a label, and all together name the samples
         first = joined = "/".join(index)
-        levels = zip(*(described[one] for one in index), strict=True)
-        described[joined] = ["/".join(map(str, one)) for one in levels]
+        levels = zip(*(described[level] for level in index), strict=True)
+        described[joined] = ["/".join(map(str, labels_of_row)) for labels_of_row in levels]
         wanted = [*wanted, *index]
-    return arranged(
-        path, _matrix(path, table, numeric), numeric, described, labels=wanted, first=first, transpose=transpose,
+    return arrange_columns(
+        path,
+        _matrix(path, table, numeric),
+        numeric,
+        described,
+        labels=wanted,
+        first=first,
+        transpose=transpose,
         given=given is not None,
-    )  # fmt: skip
+    )
 
 
 def _check_text(path: Path, name: str, cells: list[Any], *, first: bool) -> None:
@@ -130,7 +136,9 @@ def _cells(path: Path, table: Any, name: str) -> list[Any]:
 
     column = table[name]
     if types.is_dictionary(column.type):
-        longest = max((len(one) for chunk in column.chunks for one in chunk.dictionary.to_pylist() if one), default=0)
+        longest = max(
+            (len(text) for chunk in column.chunks for text in chunk.dictionary.to_pylist() if text), default=0
+        )
         check_room(4 * longest * len(column), f"column {shown(name)} of {path}", "Shorten its texts, or leave it out.")
     cells: list[Any] = column.to_pylist()
     return cells
@@ -139,7 +147,7 @@ def _cells(path: Path, table: Any, name: str) -> list[Any]:
 def _stored_index(table: Any) -> list[str]:
     """Return the columns that pandas stored as levels of its index."""
     stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return [one for one in stored if isinstance(one, str) and one in table.column_names]
+    return [name for name in stored if isinstance(name, str) and name in table.column_names]
 
 
 def _is_numeric(table: Any, name: str) -> bool:

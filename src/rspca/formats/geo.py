@@ -70,8 +70,8 @@ def read_series_matrix(path: PathLike, *, encoding: str = "utf-8") -> SeriesMatr
     _check_samples(path, names, samples)
     expected = {count for line in samples.get("data_row_count", []) for count in line}
     if expected - {str(len(features))}:
-        told = shown(", ".join(sorted(expected)))
-        raise ValueError(f"{path} has {len(features)} rows where its header announces {told}; get it again.")
+        announced = shown(", ".join(sorted(expected)))
+        raise ValueError(f"{path} has {len(features)} rows where its header announces {announced}; download it again.")
     matrix = np.frombuffer(values, dtype=np.float64).reshape(len(features), len(names)).T
     return SeriesMatrix(np.ascontiguousarray(matrix), tuple(features), names, series, samples)
 
@@ -106,7 +106,9 @@ def _table(path: Path, rows: Iterator[tuple[int, str]]) -> tuple[tuple[str, ...]
             break
         feature, *fields = line.split("\t")
         if len(fields) != len(names):
-            raise ValueError(f"{path}, line {number}: {len(fields)} values for {len(names)} samples; get it again.")
+            raise ValueError(
+                f"{path}, line {number}: {len(fields)} values for {len(names)} samples; download it again."
+            )
         features.append(_unquoted(feature))
         try:
             values.extend(_number(field) for field in map(_unquoted, fields))
@@ -114,7 +116,7 @@ def _table(path: Path, rows: Iterator[tuple[int, str]]) -> tuple[tuple[str, ...]
             raise ValueError(f"{path}, line {number}, {shown(features[-1])}: {reason(error)}.") from error
         room.check(8 * len(values))
     else:
-        raise ValueError(f"{path} has no {_END}: it is cut off after {len(features)} rows; get it again.")
+        raise ValueError(f"{path} has no {_END}: it is cut off after {len(features)} rows; download it again.")
     for number, line in rows:
         if line.strip():
             raise ValueError(f"{path}, line {number}: {line[:40]!r} after the end of the table.")

@@ -90,14 +90,17 @@ def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Na
     if shape != (len(obs), len(var)):
         raise ValueError(f"{path}: the matrix has shape {shape}, and obs and var have {len(obs)} and {len(var)} rows.")
     chosen = chosen_variables(var, mask, "mask")
-    kept = var if chosen is None else var.iloc[chosen]
-    twice = kept.index[kept.index.duplicated()]
+    variables = var if chosen is None else var.iloc[chosen]
+    twice = variables.index[variables.index.duplicated()]
     if len(twice):
         raise ValueError(f"{path}: variables occur more than once: {twice[0]}, ...; use adata.var_names_make_unique().")
     return Named(
-        held(X, chosen, limit, str(path)), [str(name) for name in kept.index], [str(name) for name in obs.index],
-        {str(name): plain(kept[name]) for name in kept}, {str(name): plain(obs[name]) for name in obs},
-    )  # fmt: skip
+        load_or_stream(X, chosen, limit, str(path)),
+        [str(name) for name in variables.index],
+        [str(name) for name in obs.index],
+        {str(name): plain(variables[name]) for name in variables},
+        {str(name): plain(obs[name]) for name in obs},
+    )
 
 
 def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:
@@ -108,20 +111,20 @@ def chosen_variables(var: Any, mask: Any, name: str) -> Array | None:
         if mask not in var:
             there = ", ".join(map(str, var)) or "none"
             raise ValueError(f"{name}={mask!r} is no column of var; its columns are {there}.")
-        marked, told = np.asarray(var[mask]), f"{name}={mask!r}"
+        marked, what = np.asarray(var[mask]), f"{name}={mask!r}"
     else:
         index: Any = getattr(mask, "index", None)
         if hasattr(index, "equals") and not index.equals(var.index):  # a pandas Series in another order
             raise ValueError(f"{name} has another index than var; give it as {name}.reindex(adata.var_names).")
-        marked, told = np.asarray(mask), name
+        marked, what = np.asarray(mask), name
     if marked.shape != (len(var),) or marked.dtype != bool:
-        raise ValueError(f"{told} has {marked.shape} entries of {marked.dtype}; {len(var)} truth values are needed.")
+        raise ValueError(f"{what} has {marked.shape} entries of {marked.dtype}; {len(var)} truth values are needed.")
     if not marked.any():
-        raise ValueError(f"{told} marks no variable; at least one is needed.")
+        raise ValueError(f"{what} marks no variable; at least one is needed.")
     return np.flatnonzero(marked)
 
 
-def held(X: Any, columns: Array | None, limit: int, where: str) -> Any:
+def load_or_stream(X: Any, columns: Array | None, limit: int, where: str) -> Any:
     """Return a matrix on disk in memory if it takes no more than `limit` bytes, else streamed in as much.
 
     Parameters

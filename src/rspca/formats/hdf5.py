@@ -112,7 +112,9 @@ def _stored_shape(group: Any) -> tuple[int, int] | None:
 
 def check_columns_fit(group: Any, where: str) -> None:
     """Raise unless there is memory for all datasets of a group, which compressed may be small."""
-    sizes = [one.size * max(one.dtype.itemsize, 16) for _, one in _links(group) if getattr(one, "size", None)]
+    sizes = [
+        dataset.size * max(dataset.dtype.itemsize, 16) for _, dataset in _links(group) if getattr(dataset, "size", None)
+    ]
     check_room(
         sum(sizes), f"{shown(group.name.lstrip('/'))} of {where}, unpacked,", "Drop columns that are not needed."
     )

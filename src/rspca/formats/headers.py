@@ -1,4 +1,4 @@
-"""Whether the first line of a table names its columns: found out, or refused where it could also be a sample."""
+"""Detect whether the first line of a table names its columns; refuse lines that could also be a sample."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def _looks_like_names(cells: Sequence[str], first: Sequence[float], others: Sequ
 
 
 def _is_sorted(values: Sequence[float]) -> bool:
-    """Tell whether numbers only rise, or only fall."""
+    """Return whether numbers only rise, or only fall."""
     steps = _steps(values)
     return bool((steps > 0).all() or (steps < 0).all())
 
 
 def _is_spaced(values: Sequence[float]) -> bool:
-    """Tell whether numbers rise or fall in even steps."""
+    """Return whether numbers rise or fall in even steps."""
     steps = _steps(values)
     return len(steps) > 1 and _is_sorted(values) and bool(np.allclose(steps, steps[0], rtol=1e-6, atol=0.0))
 

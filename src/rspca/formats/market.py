@@ -1,4 +1,4 @@
-"""Matrix Market files: held against their header and spelled out before SciPy parses them.
+"""Matrix Market files, whose sizes and numbers are checked before SciPy parses them.
 
 SciPy 1.17 ends the process at a number that something follows up to the end of a file without a line end, and reads
 1d5 as 1 without a word; so its parser sees only numbers, and a line end after the last one.
@@ -39,7 +39,7 @@ _FOLLOWS[_LINE, [_DIGIT, _SIGN, _POINT, _SPACE, _RETURN, _LINE]] = True
 _RIGHT = _FOLLOWS.ravel()
 
 
-def parsed(path: Path) -> Any:
+def parse_matrix(path: Path) -> Any:
     """Return the matrix of a file, sparse if it is, or raise a ValueError that says what is wrong with it."""
     _check_header(path)
     with opened(path) as file:

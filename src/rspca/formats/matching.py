@@ -1,4 +1,4 @@
-"""A table brought to the features of a model: by name, by the weights of words, in order."""
+"""Match the features of a table with those of a model: by name, by word weights, in order."""
 
 from __future__ import annotations
 
@@ -57,10 +57,13 @@ def weighted_as_in_fit(table: Table, weights: TermWeights) -> Table:
     for note in coverage.notes():
         warnings.warn(note, UserWarning, stacklevel=4)
     return replace(
-        table, operator=as_operator(rows), feature_names=np.array(weights.vocabulary),
-        features={"documents": document_counts(counts)}, terms=replace(terms, weights=weights, coverage=coverage),
+        table,
+        operator=as_operator(rows),
+        feature_names=np.array(weights.vocabulary),
+        features={"documents": document_counts(counts)},
+        terms=replace(terms, weights=weights, coverage=coverage),
         notes=coverage.notes(),
-    )  # fmt: skip
+    )
 
 
 def in_order_of(
@@ -77,8 +80,8 @@ def in_order_of(
     others = sorted(set(mine) ^ set(theirs))
     if others:
         raise ValueError(
-            f"The table has not the features of the model: {len(others)} are in one of the two, such as {others[0]}. "
-            "Give the data that the model was fitted to."
+            f"The table and the model do not have the same features: {len(others)} are in only one of them, such as "
+            f"{others[0]}. Give the data that the model was fitted to."
         )
     order = np.array([where[name] for name in theirs], dtype=np.intp)
     if features is not None and are_snps(features) and are_snps(table.features):

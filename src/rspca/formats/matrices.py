@@ -1,4 +1,4 @@
-"""Matrices in files of NumPy, SciPy and Matrix Market; headers are held against the file before memory is taken."""
+"""Matrices in files of NumPy, SciPy and Matrix Market; headers are checked against the file first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse
 from rspca.base.checks import RefusedFile, reason
 from rspca.base.types import Array
 from rspca.formats.archives import checked_sparse, npy_header, npz_arrays, npz_shapes
-from rspca.formats.market import check_sides, parsed
+from rspca.formats.market import check_sides, parse_matrix
 from rspca.formats.named import Named, plain
 from rspca.formats.tenx import matrix_of_folder, named_by_neighbors
 
@@ -46,7 +46,7 @@ def read_npy(path: Path, *, transpose: bool = False) -> Named:
 def read_npz(path: Path, *, transpose: bool = False) -> Named:
     """Return the sparse matrix that ``scipy.sparse.save_npz`` wrote, or the only matrix of ``numpy.savez``.
 
-    Beside a dense matrix, arrays with one entry per feature or sample are kept: strings in ``feature_names`` and
+    Next to a dense matrix, arrays with one entry per feature or sample are read: strings in ``feature_names`` and
     ``sample_names`` (or ``features``, ``samples``) name them, the others describe them.
 
     Parameters
@@ -74,9 +74,9 @@ def read_npz(path: Path, *, transpose: bool = False) -> Named:
 
 
 def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
-    """Return a Matrix Market file, sparse if it is, with the names in the files beside it.
+    """Return a Matrix Market file, sparse if it is, with the names in the files of the same folder.
 
-    Cell Ranger writes ``features.tsv`` (or ``genes.tsv``) and ``barcodes.tsv`` beside ``matrix.mtx``, all plain or
+    Cell Ranger writes ``features.tsv`` (or ``genes.tsv``) and ``barcodes.tsv`` next to ``matrix.mtx``, all plain or
     gzipped, with features in rows. Where such files are there, their lengths decide which way round the matrix is; a
     square one is taken as Cell Ranger's.
 
@@ -85,11 +85,11 @@ def read_mtx(path: Path, *, transpose: bool | None = None) -> Named:
     path : path
         A .mtx file, plain or gzipped, or a folder with matrix.mtx.
     transpose : bool
-        Whether the file has features in rows; None: as the files beside it say, otherwise no.
+        Whether the file has features in rows; None: as the files of names say, otherwise no.
     """
     path = matrix_of_folder(path) or path
     try:
-        X = parsed(path)
+        X = parse_matrix(path)
     except Exception as error:
         raise _damaged(path, "a Matrix Market file, or it is cut off", error) from error
     _check_numbers(path, X)

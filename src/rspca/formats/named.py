@@ -1,4 +1,4 @@
-"""What a reader of matrices hands on: the matrix, the names of its rows and columns, and what is told of them."""
+"""What a reader returns: a matrix, and names and properties of its rows and columns."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Named:
     rows: Sequence[str] | None = None
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what the user is to be told
-    terms: DocumentTerms | None = None  # of documents: their words and the weights of these
+    notes: tuple[str, ...] = ()  # warnings for the user
+    terms: DocumentTerms | None = None  # of documents: their words, and the weights of the words
 
     def transposed(self) -> Named:
-        """Return the same with rows for columns."""
+        """Return the transposed matrix, with the names and properties of rows and columns exchanged."""
         return replace(
             self, X=self.X.T, columns=self.rows, rows=self.columns, features=self.samples, samples=self.features
         )
@@ -38,7 +38,7 @@ class Named:
 def plain(values: Any) -> Array:
     """Return a column of a frame or of a file as numbers, truth values or strings, never as Python objects.
 
-    Only such arrays can be stored without pickle. What is missing among strings becomes an empty one.
+    Only such arrays can be stored without pickle. Missing strings become empty.
     """
     array = np.asarray(values)  # of pandas' truth values with gaps, it is one of objects, whatever their kind says
     if array.dtype.kind in "biufU":

@@ -37,7 +37,7 @@ def read_smart(path: PathLike, *, n_documents: int | None = None, encoding: str 
         The file, plain or gzipped.
     n_documents : int, optional
         How many documents the file must have. The format has no end mark: without this number, and without a
-        checksum, a plain file that was cut off between two sections cannot be told from a whole one.
+        checksum, a plain file that was cut off between two sections looks like a complete one.
     encoding : str
         Encoding of the text.
 
@@ -48,8 +48,8 @@ def read_smart(path: PathLike, *, n_documents: int | None = None, encoding: str 
     ...     path = os.path.join(folder, "two.all")
     ...     with open(path, "w") as file:
     ...         print(".I 1", ".T", "On wings", ".W", "They lift.", ".I 2", ".W", "No title", sep="\n", file=file)
-    ...     one, two = rspca.formats.read_smart(path)
-    >>> one.text(), two.text()
+    ...     first, second = rspca.formats.read_smart(path)
+    >>> first.text(), second.text()
     ('On wings\nThey lift.', 'No title')
     """
     found: list[tuple[int, dict[str, list[str]]]] = []
@@ -78,7 +78,9 @@ def read_smart(path: PathLike, *, n_documents: int | None = None, encoding: str 
     if not found:
         raise ValueError(f"{Path(path)} has no documents; a SMART file begins with '.I number'.")
     if n_documents is not None and len(found) != n_documents:
-        raise ValueError(f"{Path(path)} has {len(found)} documents where {n_documents} are expected; get it again.")
+        raise ValueError(
+            f"{Path(path)} has {len(found)} documents where {n_documents} are expected; download it again."
+        )
     return [
         SmartDocument(number, {letter: "\n".join(text) for letter, text in sections.items()})
         for number, sections in found

@@ -1,4 +1,4 @@
-"""Names beside a Matrix Market file, as Cell Ranger of 10x Genomics writes them: features.tsv and barcodes.tsv."""
+"""Names of a Matrix Market file, as Cell Ranger of 10x Genomics writes them: features.tsv and barcodes.tsv."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def matrix_of_folder(folder: Path) -> Path | None:
 
 
 def named_by_neighbors(path: Path, X: Any, transpose: bool | None) -> Named:
-    """Return a matrix with the names in the files beside it, turned so that samples are its rows."""
-    feature_file, sample_file = _beside(path, FEATURE_FILES), _beside(path, SAMPLE_FILES)
+    """Return a matrix with the names in the files of its folder, turned so that samples are its rows."""
+    feature_file, sample_file = _next_to(path, FEATURE_FILES), _next_to(path, SAMPLE_FILES)
     described = _split(feature_file) if feature_file else None
     barcodes = [cells[0] for cells in _split(sample_file)] if sample_file else None
     turned = _is_turned(path, X.shape, described, barcodes) if transpose is None else transpose
@@ -39,8 +39,8 @@ def named_by_neighbors(path: Path, X: Any, transpose: bool | None) -> Named:
     return Named(X, columns, barcodes, features)
 
 
-def _beside(path: Path, names: Sequence[str]) -> Path | None:
-    """Return a file beside the matrix: with what stands before "matrix.mtx" in its name, or without."""
+def _next_to(path: Path, names: Sequence[str]) -> Path | None:
+    """Return a file in the folder of the matrix: with the prefix of "matrix.mtx", or without."""
     prefix = path.name.lower().removesuffix(".gz").removesuffix(".mtx").removesuffix("matrix")
     prefix = path.name[: len(prefix)]
     starts = dict.fromkeys((prefix, ""))
@@ -53,7 +53,7 @@ def _split(path: Path) -> list[list[str]]:
 
 
 def _is_turned(path: Path, shape: tuple[int, int], features: Any, samples: Any) -> bool:
-    """Tell whether features are in rows, by the number of names; a square matrix is as Cell Ranger writes it."""
+    """Return whether features are in rows, by the number of names; a square matrix is as Cell Ranger writes it."""
     if features is None and samples is None:
         return False
 
@@ -64,10 +64,10 @@ def _is_turned(path: Path, shape: tuple[int, int], features: Any, samples: Any) 
         return True
     if fits(samples, features):
         return False
-    told = " and ".join(
+    counts = " and ".join(
         f"{len(names)} {what}" for names, what in ((features, "features"), (samples, "barcodes")) if names is not None
     )
-    raise ValueError(f"{path} is {shape[0]} x {shape[1]}, and the files beside it name {told}; they do not fit.")
+    raise ValueError(f"{path} is {shape[0]} x {shape[1]}, and the files next to it name {counts}; they do not fit.")
 
 
 def _described(rows: list[list[str]]) -> tuple[list[str], dict[str, Array]]:

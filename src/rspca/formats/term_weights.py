@@ -46,7 +46,7 @@ class TermWeights:
     min_documents: int
 
     def equals(self, other: TermWeights) -> bool:
-        """Tell whether documents get the same rows from both."""
+        """Return whether documents get the same rows from both."""
         return self is other or (
             self.vocabulary == other.vocabulary
             and np.array_equal(self.idf, other.idf)
@@ -105,7 +105,7 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentTerms:
-    """What a table of documents knows beside its matrix: the weights in use, and counts of all words."""
+    """The words behind a table of documents: the weights in use, and counts of all words."""
 
     weights: TermWeights
     counts: Any  # CSR: documents by all words that the rules of `weights` count
@@ -171,9 +171,11 @@ def weigh(
     unknown = np.bincount(entries.col[~known], entries.data[~known], minlength=len(words)) * (columns < 0)
     frequent = np.argsort(-unknown, kind="stable")[: min(SHOWN_WORDS, int((unknown > 0).sum()))]
     coverage = Coverage(
-        words=len(words), unknown_words=int((unknown > 0).sum()),
-        occurrences=int(entries.data.sum(dtype=np.int64)), unknown_occurrences=int(unknown.sum()),
+        words=len(words),
+        unknown_words=int((unknown > 0).sum()),
+        occurrences=int(entries.data.sum(dtype=np.int64)),
+        unknown_occurrences=int(unknown.sum()),
         frequent=tuple(words[j] for j in frequent),
         without=tuple(documents[i] for i in np.flatnonzero(np.diff(rows.indptr) == 0)),
-    )  # fmt: skip
+    )
     return rows, found, coverage

@@ -28,9 +28,13 @@ __all__ = ["TermWeights", "Terms", "term_counts", "term_matrix", "tf_idf"]
 
 EMPTY = ("error", "drop")
 DEFAULTS: dict[str, Any] = {
-    "stop_words": "default", "min_length": 3, "max_length": 30, "min_documents": 1, "idf": True,
-}  # fmt: skip
-"""Options that decide the vocabulary and its weights; with `term_weights` they are settled."""
+    "stop_words": "default",
+    "min_length": 3,
+    "max_length": 30,
+    "min_documents": 1,
+    "idf": True,
+}
+"""Options that decide the vocabulary and its weights; `term_weights` decides all of them."""
 
 
 class Terms(NamedTuple):
@@ -104,13 +108,21 @@ def term_matrix(
     >>> terms.matrix.toarray().round(2).tolist()
     [[0.0, 0.0, 0.0, 0.94, 0.35], [0.0, 0.94, 0.0, 0.0, 0.35], [0.71, 0.0, 0.71, 0.0, 0.0]]
     """
-    found = weighted_documents(
-        documents, stop_words=stop_words, min_length=min_length, max_length=max_length, min_documents=min_documents,
-        idf=idf, empty=empty, encoding=encoding, pattern=pattern, term_weights=term_weights,
-    )  # fmt: skip
-    for note in found.known.notes():
+    weighted = weighted_documents(
+        documents,
+        stop_words=stop_words,
+        min_length=min_length,
+        max_length=max_length,
+        min_documents=min_documents,
+        idf=idf,
+        empty=empty,
+        encoding=encoding,
+        pattern=pattern,
+        term_weights=term_weights,
+    )
+    for note in weighted.source.notes():
         warnings.warn(note, UserWarning, stacklevel=2)
-    return found.terms
+    return weighted.terms
 
 
 class Weighted(NamedTuple):
@@ -118,27 +130,22 @@ class Weighted(NamedTuple):
 
     terms: Terms
     counts: Any  # CSR: how often each document has each term
-    known: DocumentTerms
+    source: DocumentTerms  # all words of the documents, and the weights in use
 
 
 def weighted_documents(
     documents: Any,
     *,
-    stop_words: Any = DEFAULTS["stop_words"],
-    min_length: int = DEFAULTS["min_length"],
-    max_length: int = DEFAULTS["max_length"],
-    min_documents: int = DEFAULTS["min_documents"],
-    idf: bool = DEFAULTS["idf"],
     empty: str = "auto",
     encoding: str = "utf-8",
     pattern: str = "*",
     term_weights: TermWeights | None = None,
+    **given: Any,
 ) -> Weighted:
-    """Return documents as :func:`term_matrix` does, with the counts and weights behind them, and no warning."""
-    given = {
-        "stop_words": stop_words, "min_length": min_length, "max_length": max_length, "min_documents": min_documents,
-        "idf": idf,
-    }  # fmt: skip
+    """Return documents as :func:`term_matrix` does, with the counts and weights behind them, and no warning.
+
+    `given` has some or all of the options in DEFAULTS.
+    """
     if not (isinstance(empty, str) and empty == "auto"):
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
@@ -146,18 +153,20 @@ def weighted_documents(
             raise TypeError(f"{argument('term_weights', term_weights)} must be term_weights_ of a model of documents.")
         _check_settled(given)
         return _weighted_as(term_weights, _counted(documents, term_weights.rules(), encoding, pattern), empty)
-    rules = _checked_rules(stop_words, min_length, max_length)
+    options = DEFAULTS | given
+    min_documents, idf = options.pop("min_documents"), options.pop("idf")
+    rules = _checked_rules(**options)
     check_integer("min_documents", min_documents, 1)
     check_choice("idf", idf, (True, False))
     words = _counted(documents, rules, encoding, pattern)
-    counts, kept = _frequent(words, rules, min_documents, empty)
+    counts, used = _frequent(words, rules, min_documents, empty)
     matrix = tf_idf(counts.matrix, idf=idf, documents=counts.documents)
+    rules["stop_words"] = tuple(rules["stop_words"])
     weights = TermWeights(
-        counts.vocabulary, inverse_frequencies(counts.matrix, idf), tuple(rules["stop_words"]), min_length, max_length,
-        min_documents,
-    )  # fmt: skip
-    known = DocumentTerms(weights, compact(words.matrix[kept]), words.vocabulary)
-    return Weighted(counts._replace(matrix=matrix), counts.matrix, known)
+        counts.vocabulary, inverse_frequencies(counts.matrix, idf), **rules, min_documents=min_documents
+    )
+    source = DocumentTerms(weights, compact(words.matrix[used]), words.vocabulary)
+    return Weighted(counts._replace(matrix=matrix), counts.matrix, source)
 
 
 def term_counts(
@@ -263,16 +272,16 @@ def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
             f"model: {_some(list(coverage.without))}. Leave them out with {argument('empty', 'drop')}."
         )
     if coverage.without and empty == "drop":
-        kept = np.flatnonzero(np.diff(matrix.indptr) > 0)
-        if not len(kept):
+        filled = np.flatnonzero(np.diff(matrix.indptr) > 0)
+        if not len(filled):
             raise ValueError(
                 f"none of the {len(words.documents)} documents has a word that weighs anything in the model; give "
                 "documents in its language and on its subjects."
             )
-        names = tuple(words.documents[i] for i in kept)
-        return _weighted_as(weights, Terms(words.matrix[kept], words.vocabulary, names), empty)
-    known = DocumentTerms(weights, compact(words.matrix), words.vocabulary, coverage)
-    return Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, known)
+        names = tuple(words.documents[i] for i in filled)
+        return _weighted_as(weights, Terms(words.matrix[filled], words.vocabulary, names), empty)
+    source = DocumentTerms(weights, compact(words.matrix), words.vocabulary, coverage)
+    return Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, source)
 
 
 def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""SNPs of a model found in another study: by name, alleles brought to the same side and strand."""
+"""Match the SNPs of a model with those of another study by name, allele and strand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Matched(NamedTuple):
 
     def unused(self) -> str:
         """Return in words what is left out and why; empty if nothing is."""
-        why = Counter(one for one in self.status.tolist() if one not in USED)
+        why = Counter(status for status in self.status.tolist() if status not in USED)
         if not why:
             return ""
         reasons = ", ".join(f"{count} {status}" for status, count in sorted(why.items()))
@@ -47,7 +47,7 @@ class Matched(NamedTuple):
 
 
 def are_snps(features: Mapping[str, Array] | None) -> bool:
-    """Tell whether these features can be matched by name and alleles."""
+    """Return whether these features can be matched by name and alleles."""
     return features is not None and all(name in features for name in COLUMNS)
 
 
@@ -69,8 +69,8 @@ def _status(mine: tuple[str, str], theirs: tuple[str, str]) -> str:
     mine, theirs = (mine[0].upper(), mine[1].upper()), (theirs[0].upper(), theirs[1].upper())
     if mine[1] == _other_strand(mine[0]):  # A/T, C/G, AC/GT
         return "ambiguous"
-    for one in (mine, (_other_strand(mine[0]), _other_strand(mine[1]))):
-        straight, swapped = _agree(one, theirs), _agree(one, theirs[::-1])
+    for pair in (mine, (_other_strand(mine[0]), _other_strand(mine[1]))):
+        straight, swapped = _agree(pair, theirs), _agree(pair, theirs[::-1])
         if straight and swapped:
             return "ambiguous"
         if straight or swapped:
@@ -103,7 +103,7 @@ def matched_scores(op: OperatorMixin, matched: Matched, weights: Array, mean: Ar
 def matched_squares(op: OperatorMixin, matched: Matched, mean: Array) -> Array:
     """Return the sum over people of (copies of the model's allele - mean)^2, of SNPs that are all used."""
     if matched.unused():
-        raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that can be told.")
+        raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that is known.")
     about = np.where(matched.status == "swapped", 2.0 - mean, mean)
     return _matched_columns(op, matched.columns, about).column_sq_norms(about)
 

@@ -25,9 +25,11 @@ HUMAN_CODES = {"23": "X", "24": "Y", "25": "XY", "26": "MT"}
 MITOCHONDRIAL_END = 1_000_000
 """Bases; the human mitochondrial genome has 16,569, chromosome 26 of sheep 44 million."""
 _SAME = {
-    "X": "X", "Y": "Y", "XY": "XY", "PAR": "XY", "PAR1": "XY", "PAR2": "XY", "Z": "Z", "W": "W",
-    "M": "MT", "MT": "MT", "MITO": "MT", "MITOCHONDRION": "MT", "PT": "PT", "CHLOROPLAST": "PT", "UN": "0", "0": "0",
-}  # fmt: skip
+    **{name: name for name in ("X", "Y", "XY", "Z", "W", "MT", "PT", "0")},
+    **dict.fromkeys(("PAR", "PAR1", "PAR2"), "XY"),
+    **dict.fromkeys(("M", "MITO", "MITOCHONDRION"), "MT"),
+    **{"CHLOROPLAST": "PT", "UN": "0"},
+}
 """Sex chromosomes, mitochondria, chloroplasts and what has no place, by their names in capitals."""
 _RANGE = re.compile(r"(?:chr)?([0-9]{1,4}) *- *(?:chr)?([0-9]{1,4})", re.IGNORECASE)
 _SHOWN = 6
@@ -51,7 +53,7 @@ class Naming(NamedTuple):
         return _plain_name(chromosome, self.human or self.largest <= HUMAN_AUTOSOMES)
 
     def is_autosome(self, name: str) -> bool:
-        """Tell whether the chromosome of this compared name is an autosome.
+        """Return whether the chromosome of this compared name is an autosome.
 
         Of human files these are 1 to 22. Of others they are all but those named as sex chromosomes, mitochondria,
         chloroplasts or unplaced: contigs with names of their own are kept.
@@ -64,7 +66,7 @@ class Naming(NamedTuple):
 
 def naming_of(tables: Sequence[Mapping[str, Array]]) -> Naming:
     """Return how chromosomes are named in the .bim files of one study."""
-    names = {bare_name(str(one)) for table in tables for one in np.unique(table["chromosome"])}
+    names = {bare_name(str(label)) for table in tables for label in np.unique(table["chromosome"])}
     largest = max((number for name in names if (number := _number(name)) is not None), default=0)
     lettered = any(_SAME.get(name.upper(), "0") in HUMAN_CODES.values() for name in names)
     coded = not names.isdisjoint(HUMAN_CODES) and largest <= max(map(int, HUMAN_CODES)) and not lettered
@@ -76,7 +78,7 @@ def _last_position(tables: Sequence[Mapping[str, Array]], name: str) -> int:
     last = 0
     for table in tables:
         labels, inverse = np.unique(table["chromosome"], return_inverse=True)
-        there = np.array([bare_name(str(one)) == name for one in labels])[inverse.reshape(-1)]
+        there = np.array([bare_name(str(label)) == name for label in labels])[inverse.reshape(-1)]
         last = max(last, int(table["position"][there].max(initial=0)))
     return last
 
@@ -84,7 +86,7 @@ def _last_position(tables: Sequence[Mapping[str, Array]], name: str) -> int:
 def compared_names(chromosomes: Array, naming: Naming) -> Array:
     """Return the name by which each SNP's chromosome is compared."""
     labels, inverse = np.unique(chromosomes, return_inverse=True)
-    return np.array([naming.of_file(str(one)) for one in labels])[inverse.reshape(-1)]
+    return np.array([naming.of_file(str(label)) for label in labels])[inverse.reshape(-1)]
 
 
 def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) -> tuple[str, ...]:
@@ -98,8 +100,8 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
             f'{argument("chromosomes", chromosomes)} is not known; give "autosomes", "all", names, or a range "1-5".'
         )
     found: list[str] = []
-    for one in chromosomes:
-        text = str(one).strip()
+    for chromosome in chromosomes:
+        text = str(chromosome).strip()
         ends = _RANGE.fullmatch(text)
         if ends is None or naming.of_file(text) in there:
             found.append(naming.of_request(text))
@@ -111,11 +113,13 @@ def requested_names(chromosomes: Any, naming: Naming, there: Collection[str]) ->
     return tuple(dict.fromkeys(found))
 
 
-def left_out_note(chromosomes: Sequence[Array], kept: Sequence[Array], naming: Naming, *, autosomes: bool) -> str:
+def left_out_note(chromosomes: Sequence[Array], selected: Sequence[Array], naming: Naming, *, autosomes: bool) -> str:
     """Return in words how many SNPs lie on chromosomes that are not used; nothing if none does."""
     total = sum(map(len, chromosomes))
     counts = Counter(
-        str(one) for names, used in zip(chromosomes, kept, strict=True) for one in np.asarray(names)[~used].tolist()
+        str(label)
+        for names, used in zip(chromosomes, selected, strict=True)
+        for label in np.asarray(names)[~used].tolist()
     )
     if not counts:
         return ""

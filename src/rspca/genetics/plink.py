@@ -27,7 +27,7 @@ _COUNTS_OF_BYTE = _COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 
 
 
 class Genotypes(NamedTuple):
-    """Allele counts of people by variants, and who and what they are."""
+    """Allele counts of people by variants, with the names of both."""
 
     matrix: Array  # people x variants: copies of allele 1
     people: tuple[str, ...]  # IID, column 2 of the .fam
@@ -52,7 +52,7 @@ def read_plink(
     bed : path
         The .bed file; it and the other two may be gzipped.
     bim, fam : path, optional
-        The other two files; by default those beside `bed`, with or without ``.gz``.
+        The other two files; by default those next to `bed`, with or without ``.gz``.
     chromosome : int or str, optional
         Only the variants of this chromosome, as column 1 of the .bim names it.
     missing : {"mean", "nan"}
@@ -81,8 +81,8 @@ def read_plink(
     if np.dtype(dtype).kind != "f":
         raise TypeError(f"dtype={np.dtype(dtype)} must be a floating-point type: missing calls become means or NaN.")
     bed = Path(bed)
-    chromosomes, variants, *_ = _table(bim or beside(bed, "bim"), encoding)
-    _, people, *_ = _table(fam or beside(bed, "fam"), encoding)
+    chromosomes, variants, *_ = _table(bim or next_to(bed, "bim"), encoding)
+    _, people, *_ = _table(fam or next_to(bed, "fam"), encoding)
     packed = packed_rows(read_bytes(bed), len(people), len(variants), str(bed))
     if chromosome is not None:
         chosen = np.flatnonzero(np.array(chromosomes) == str(chromosome))
@@ -102,7 +102,7 @@ def packed_rows(content: bytes, n_people: int, n_variants: int, name: str) -> ND
 
 
 def mapped_rows(bed: PathLike, n_people: int, n_variants: int) -> NDArray[np.uint8]:
-    """Return the same of a file that stays on disk."""
+    """Return the rows of a .bed, one per variant, mapped from disk."""
     bed = Path(bed)
     with bed.open("rb") as file:
         start = file.read(3)
@@ -130,9 +130,10 @@ def _check_bed(start: bytes, size: int, n_people: int, n_variants: int, name: st
 def allele_counts(packed: NDArray[np.uint8], n_people: int, missing: str, dtype: DTypeLike) -> Array:
     """Return rows of a .bed (variants by bytes) as counts of allele 1, people by variants."""
     check_room(
-        n_people * len(packed) * np.dtype(dtype).itemsize, f"{n_people} people by {len(packed)} variants, unpacked,",
+        n_people * len(packed) * np.dtype(dtype).itemsize,
+        f"{n_people} people by {len(packed)} variants, unpacked,",
         "rspca.read keeps genotypes packed, in 2 bits each.",
-    )  # fmt: skip
+    )
     X = np.empty((n_people, len(packed)), dtype=dtype)
     for start in range(0, len(packed), _BLOCK):
         rows = packed[start : start + _BLOCK]
@@ -148,29 +149,45 @@ def with_means(X: Array) -> Array:
     return np.where(missing, mean.astype(X.dtype), X)
 
 
-def beside(bed: Path, suffix: str) -> Path:
-    """Return the file of another suffix beside a .bed or .bed.gz, as it is or gzipped, in small letters or capitals."""
+def next_to(bed: Path, suffix: str) -> Path:
+    """Return the file of another suffix next to a .bed or .bed.gz, plain or gzipped, in lower or upper case."""
     stem = re.sub(r"\.bed(\.gz)?$", "", bed.name, flags=re.IGNORECASE)
     endings = (suffix, f"{suffix}.gz", suffix.upper(), f"{suffix.upper()}.GZ")
-    there = [one for one in (bed.with_name(f"{stem}.{ending}") for ending in endings) if one.exists()]
+    there = [file for file in (bed.with_name(f"{stem}.{ending}") for ending in endings) if file.exists()]
     if not there:
         raise FileNotFoundError(
-            f"{bed} has no {stem}.{suffix} beside it; put it there"
+            f"{bed} has no {stem}.{suffix} next to it; put it there"
             f"{where_known(suffix, f', or name it with {suffix}=')}."
         )
     return there[0]
 
 
+def companions(bed: Path) -> list[Path]:
+    """Return the .bim and the .fam of a .bed."""
+    return [next_to(bed, "bim"), next_to(bed, "fam")]
+
+
+def with_bed_suffix(path: Path) -> Path:
+    """Return the .bed file that a name without suffix means, as PLINK takes it; any other path as it is."""
+    if path.exists():
+        return path
+    beds = (path.with_name(f"{path.name}{suffix}") for suffix in (".bed", ".bed.gz", ".BED"))
+    return next((bed for bed in beds if bed.is_file()), path)
+
+
 def read_bim(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
     """Return the columns of a .bim that describe variants: chromosome, snp, position, allele_1, allele_2."""
     chromosome, snp, _, position, allele_1, allele_2 = _table(path, encoding)
-    for line, one in enumerate(position, 1):
-        if not _POSITION.fullmatch(one):
-            raise ValueError(f"{Path(path)}, line {line}: position {shown(one)!r} is not a whole number.")
+    for line, cell in enumerate(position, 1):
+        if not _POSITION.fullmatch(cell):
+            raise ValueError(f"{Path(path)}, line {line}: position {shown(cell)!r} is not a whole number.")
     return {
-        "snp": np.array(snp), "chromosome": np.array(chromosome), "position": np.array(position, dtype=np.int64),
-        "allele_1": np.array(allele_1), "allele_2": np.array(allele_2),
-    }  # fmt: skip
+        "snp": np.array(snp),
+        "chromosome": np.array(chromosome),
+        "position": np.array(position, dtype=np.int64),
+        "allele_1": np.array(allele_1),
+        "allele_2": np.array(allele_2),
+    }
 
 
 def read_fam(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
@@ -187,7 +204,7 @@ def write_plink(
     Parameters
     ----------
     bed : path
-        The .bed file; the other two are written beside it, all three in place of what was there.
+        The .bed file; the other two are written next to it; all three replace what was there.
     X : array
         People by variants.
     variants, people : mappings
@@ -211,10 +228,19 @@ def write_plink(
     for start in range(0, n, _BLOCK):
         _check_genotypes(X[:, start : start + _BLOCK])
     number = np.arange(n)
-    bim = _written("variants", variants, n, {
-        "chromosome": np.full(n, "1"), "snp": np.char.add("snp", number.astype(str)), "cm": np.zeros(n, dtype=int),
-        "position": 1000 * (number + 1), "allele_1": np.full(n, "A"), "allele_2": np.full(n, "G"),
-    })  # fmt: skip
+    bim = _written(
+        "variants",
+        variants,
+        n,
+        {
+            "chromosome": np.full(n, "1"),
+            "snp": np.char.add("snp", number.astype(str)),
+            "cm": np.zeros(n, dtype=int),
+            "position": 1000 * (number + 1),
+            "allele_1": np.full(n, "A"),
+            "allele_2": np.full(n, "G"),
+        },
+    )
     names = np.arange(m).astype(str)
     fam = _written("people", people, m, {"fid": np.char.add("F", names), "iid": np.char.add("I", names)})
     text = {
@@ -244,11 +270,11 @@ def _written(what: str, given: Mapping[str, Any] | None, count: int, columns: di
             raise ValueError(f"{what}[{name!r}] has shape {column.shape}; {count} entries are needed.")
         if name == "position" and column.dtype.kind == "f" and np.all(column == np.rint(column)):
             column = column.astype(np.int64)
-        text = [str(one) for one in column.tolist()]
-        wrong = next((one for one in text if len(one.split()) != 1 or one.split()[0] != one), None)
+        text = [str(cell) for cell in column.tolist()]
+        wrong = next((cell for cell in text if len(cell.split()) != 1 or cell.split()[0] != cell), None)
         if wrong is not None:
             raise ValueError(f"{what}[{name!r}] has {shown(wrong)!r}; an entry must not be empty or have white space.")
-        wrong = next((one for one in text if name == "position" and not _POSITION.fullmatch(one)), None)
+        wrong = next((cell for cell in text if name == "position" and not _POSITION.fullmatch(cell)), None)
         if wrong is not None:
             raise ValueError(f"{what}['position'] has {shown(wrong)!r}, which is not a whole number.")
         texts.append(text)

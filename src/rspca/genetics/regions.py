@@ -4,7 +4,7 @@ The list is that of Price and others (2008), Long-range LD can confound genome s
 Journal of Human Genetics 83, 132-135: twenty-four regions, printed in half megabases. "hg18" has them as printed,
 "hg19" lifted over from there. All that plinkQC ships (inst/extdata/high-LD-regions-hg19-GRCh37.bed, eighteen regions)
 are the same to the base. A list that goes through NCBI build 35 instead (genome.sph.umich.edu, "Regions of high
-linkage disequilibrium", also LD.wiki34 of bigsnpr) has six regions of chromosomes 1, 2, 7 and 12 up to 0.2 Mb beside
+linkage disequilibrium", also LD.wiki34 of bigsnpr) has six regions of chromosomes 1, 2, 7 and 12 up to 0.2 Mb next to
 ours: little against their 2.5 Mb and more, but an edge is not exact.
 """
 

@@ -21,7 +21,7 @@ from rspca.genetics.regions import LONG_RANGE_LD, inside, read_regions
 
 
 def same_people(paths: Sequence[Path], encoding: str) -> dict[str, Array]:
-    """Return the people of one .fam, the same in all."""
+    """Return the people of the .fam files, which must list the same ones."""
     first, *others = (read_fam(path, encoding) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
@@ -36,7 +36,7 @@ def check_distinct(path: object, names: Array, what: str, advice: str) -> None:
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1]
-        some = ", ".join(shown(one, 80) for one in twice[:3]) + (", ..." if len(twice) > 3 else "")
+        some = ", ".join(shown(name, 80) for name in twice[:3]) + (", ..." if len(twice) > 3 else "")
         raise ValueError(f"{path}: {len(twice)} {what}(s) occur more than once: {some}; {advice}.")
 
 
@@ -47,8 +47,8 @@ class Chosen(NamedTuple):
     note: str
 
 
-def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
-    """Return for each .bim the rows that are to be used; say which chromosomes and SNPs asked for are in none."""
+def select_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
+    """Return the rows of each .bim that are used; warn of chromosomes and SNPs that are in none."""
     asked = None if snps is None else list(dict.fromkeys(line[0] for line in _listed("snps", snps)))
     naming = naming_of(tables)
     names = [compared_names(table["chromosome"], naming) for table in tables]
@@ -57,28 +57,28 @@ def chosen_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
     found = set[str]()
     rows = []
     for table, places, used in zip(tables, names, on_chromosomes, strict=True):
-        kept = used.copy()
+        mask = used.copy()
         if asked is not None:
             listed = np.isin(table["snp"], asked)
             found.update(table["snp"][listed].tolist())
-            kept &= listed
+            mask &= listed
         if regions is not None:
-            kept &= ~inside(places, table["position"], regions)
-        rows.append(np.flatnonzero(kept))
+            mask &= ~inside(places, table["position"], regions)
+        rows.append(np.flatnonzero(mask))
     if asked is not None:
-        _tell_absent("SNPs", [one for one in asked if one not in found], len(asked), stacklevel=5)
+        _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
     labels = [table["chromosome"] for table in tables]
     return Chosen(rows, left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes)))
 
 
 def is_autosomes(chromosomes: Any) -> bool:
-    """Tell whether the autosomes are asked for, and not chromosomes by name."""
+    """Return whether the autosomes are asked for, and not chromosomes by name."""
     return isinstance(chromosomes, str) and chromosomes == "autosomes"
 
 
 def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) -> list[Array]:
     """Return which SNPs of each .bim lie on the chromosomes asked for; warn of those that are not there."""
-    there = {str(one) for each in names for one in np.unique(each)}
+    there = {str(name) for each in names for name in np.unique(each)}
     if isinstance(chromosomes, str) and chromosomes == "all":
         used = there
     elif is_autosomes(chromosomes):
@@ -86,17 +86,20 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
     else:
         wanted = requested_names(chromosomes, naming, there)
         used = there & set(wanted)
-        absent = [one for one in wanted if one not in there]
+        absent = [name for name in wanted if name not in there]
         if used:  # if none is there, nothing is left, which is an error
-            _tell_absent("chromosomes", absent, len(wanted), stacklevel=6)
+            _warn_of_absent("chromosomes", absent, len(wanted), stacklevel=6)
     return [np.isin(each, list(used)) for each in names]
 
 
-def _tell_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
+def _warn_of_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel: int) -> None:
     if absent:
-        some = ", ".join(shown(one, 80) for one in absent[:3]) + (", ..." if len(absent) > 3 else "")
-        warnings.warn(f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.", UserWarning,
-                      stacklevel=stacklevel)  # fmt: skip
+        some = ", ".join(shown(name, 80) for name in absent[:3]) + (", ..." if len(absent) > 3 else "")
+        warnings.warn(
+            f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _regions_of(exclude: PathLike, naming: Naming) -> Any:
@@ -108,10 +111,10 @@ def _regions_of(exclude: PathLike, naming: Naming) -> Any:
         raise FileNotFoundError(
             f"{argument('exclude', str(exclude))} is neither one of {known} nor a BED file that exists."
         )
-    return [one._replace(chromosome=naming.of_request(one.chromosome)) for one in read_regions(exclude)]
+    return [region._replace(chromosome=naming.of_request(region.chromosome)) for region in read_regions(exclude)]
 
 
-def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
+def no_snp_message(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str:
     """Return what to say where no SNP was chosen."""
     there = dict.fromkeys(name for table in tables for name in table["chromosome"].tolist())
     return (
@@ -121,23 +124,24 @@ def nothing_left(tables: Sequence[Mapping[str, Array]], chromosomes: Any) -> str
     )
 
 
-def chosen_people(people: Mapping[str, Array], samples: Any) -> Array | None:
+def select_people(people: Mapping[str, Array], samples: Any) -> Array | None:
     """Return the rows of the .fam that are to be used, or None for all."""
     if samples is None:
         return None
     wanted = set(_listed("samples", samples))
     pairs = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
-    chosen = np.array([i for i, one in enumerate(pairs) if one in wanted or one[1:] in wanted], dtype=np.intp)
+    chosen = np.array([i for i, person in enumerate(pairs) if person in wanted or person[1:] in wanted], dtype=np.intp)
     if not len(chosen):
         raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
-    absent = len(wanted - set(pairs) - {one[1:] for one in pairs})
+    absent = len(wanted - set(pairs) - {person[1:] for person in pairs})
     if absent:
-        warnings.warn(f"{absent} of the {len(wanted)} samples asked for are not in the .fam.",
-                      UserWarning, stacklevel=4)  # fmt: skip
+        warnings.warn(
+            f"{absent} of the {len(wanted)} samples asked for are not in the .fam.", UserWarning, stacklevel=4
+        )
     shared = [iid for iid, count in Counter(people["iid"][chosen].tolist()).items() if count > 1 and (iid,) in wanted]
     if shared:
         what = f"{len(shared)} of the IIDs asked for are those of several people, such as {shown(shared[0])}"
-        message = f"{what}: all of them are kept. Give FID and IID to tell them apart."
+        message = f"{what}: all of them are used. Give FID and IID to distinguish them."
         warnings.warn(message, UserWarning, stacklevel=4)
     return chosen
 
@@ -148,11 +152,11 @@ def _listed(what: str, names: Any) -> list[tuple[str, ...]]:
         return [tuple(line.split()[:2]) for line in lines(names) if line.strip()]
     if not isinstance(names, Iterable):
         raise TypeError(f"{argument(what, names)} is neither a file nor a list of names.")
-    return [(str(one),) if isinstance(one, str | int | np.generic) else tuple(map(str, one)) for one in names]
+    return [(str(name),) if isinstance(name, str | int | np.generic) else tuple(map(str, name)) for name in names]
 
 
 def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
-    """Raise if SNPs have no call at all: if all are so, and unless they are to be kept, if one is."""
+    """Raise if no SNP has a call; unless `keep`, raise also if one has none."""
     empty = snps[missing == 1.0]
     if len(empty) == len(snps):
         raise ValueError(f"{where}: none of the {len(snps)} SNPs has a single call; there is nothing to work on.")
@@ -163,14 +167,14 @@ def check_called(where: str, snps: Array, missing: Array, keep: bool) -> None:
         )
 
 
-def kept_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
+def frequent_snps(where: str, frequency: Array, missing: Array, min_frequency: float, max_missing: float) -> Array:
     """Return the SNPs that are common enough and called often enough; `where` names the files in errors."""
     # 1 - 0.9 is a little less than 0.1: which allele is counted must not decide
     common = np.minimum(frequency, 1.0 - frequency) >= min_frequency - 1e-12
-    kept = np.flatnonzero(common & (missing <= max_missing))
-    if not len(kept):
+    passing = np.flatnonzero(common & (missing <= max_missing))
+    if not len(passing):
         raise ValueError(
             f"{where}: no SNP has {argument('min_frequency', min_frequency)} and "
             f"{argument('max_missing', max_missing)}; loosen them."
         )
-    return kept
+    return passing

@@ -1,4 +1,4 @@
-"""Leading eigenpairs of X'X from products alone: warm-started, restarted Lanczos; dense where that is quicker."""
+"""Leading eigenpairs of X'X from products: restarted Lanczos, or a dense decomposition where that is faster."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def leading_pairs(
         lengths = np.linalg.norm(vectors, axis=0)
         if lengths[-1] > 1e-8 * lengths[0] > 0.0:
             return Pairs(values, vectors / lengths)
-    # Where no start is known the dense route serves longer, and all eigenvectors of a tiny problem come from it.
+    # Without a start, or for many pairs of a small problem, the dense decomposition is faster for longer.
     if n <= DENSE_FEATURES or (start is None and n <= 4 * DENSE_FEATURES) or count > n // 4:
         return _top(op.gram_block(np.arange(n)), count)
     values, vectors = lanczos(op, count, start, tol=tol, max_iter=max_iter)
@@ -73,13 +73,13 @@ def leading_pairs(
 def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:
     """Lanczos with full orthogonalization, restarted from the wanted Ritz vectors when the basis is full.
 
-    Returns every Ritz pair of the last basis: the `count` leading ones are converged, the others are what is known.
+    Returns every Ritz pair of the last basis; the `count` leading ones are converged, the others are approximate.
     """
     n = op.shape[1]
     size = min(n, LANCZOS_VECTORS + 2 * count)
     basis = np.empty((n, size), order="F")
     projected = np.zeros((size, size))
-    basis[:, 0] = unit(_fresh(n, 0) if start is None else np.asarray(start, dtype=np.float64))
+    basis[:, 0] = unit(_random_vector(n, 0) if start is None else np.asarray(start, dtype=np.float64))
     filled = 1  # vectors in the basis; the last of them has not been multiplied yet
     for iteration in range(1, max_iter + 1):
         image = op.gram(basis[:, filled - 1])
@@ -94,13 +94,13 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
         if converged or filled == n or iteration == max_iter:
             break
         if filled == size:  # restart: the wanted vectors, in which A is diagonal, and the residual they share
-            kept = min(filled - 1, count + RESTART_SPARE)
-            basis[:, :kept] = basis @ weights[:, :kept]
+            retained = min(filled - 1, count + RESTART_SPARE)
+            basis[:, :retained] = basis @ weights[:, :retained]
             projected[:] = 0.0
-            np.fill_diagonal(projected[:kept, :kept], values[:kept])
-            filled = kept
-        if beta <= 1e-14 * scale:  # the space is invariant: go on outside it
-            rest, _ = _orthogonalized(_fresh(n, filled), basis[:, :filled])
+            np.fill_diagonal(projected[:retained, :retained], values[:retained])
+            filled = retained
+        if beta <= 1e-14 * scale:  # the space is invariant: continue outside it
+            rest, _ = _orthogonalized(_random_vector(n, filled), basis[:, :filled])
             beta = math.sqrt(rest @ rest)
         basis[:, filled] = rest / beta
         filled += 1
@@ -120,5 +120,5 @@ def _orthogonalized(v: Array, basis: Array) -> tuple[Array, Array]:
     return v - basis @ again, coefficients + again
 
 
-def _fresh(n: int, seed: int) -> Array:
+def _random_vector(n: int, seed: int) -> Array:
     return np.random.default_rng([n, seed]).standard_normal(n)

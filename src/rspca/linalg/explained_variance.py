@@ -1,4 +1,4 @@
-"""How much variance sparse components explain: four definitions, because no single one is right for all uses."""
+"""Variance that sparse components explain, in four definitions; none of them suits all uses."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def adjusted(op: Scored, V: Array) -> Array:
 
 def added_squares(columns: Array) -> Array:
     """Return the squared length of what each column adds to the span of those before it."""
-    return np.sum(in_order(columns)[1] ** 2, axis=0)
+    return np.sum(gram_schmidt(columns)[1] ** 2, axis=0)
 
 
 def subspace(op: Scored, V: Array) -> Array:
     """Added |X V(V'V)^-1 V'|_F^2 (Shen, Huang 2008): variance of the projection on the span; never decreases."""
-    directions = in_order(np.column_stack([unit(v) if v.any() else v for v in V]))[0]
+    directions = gram_schmidt(np.column_stack([unit(v) if v.any() else v for v in V]))[0]
     return np.array([float(np.sum(np.square(_scores(op, q)))) for q in directions.T])
 
 
-def in_order(columns: Array) -> tuple[Array, Array]:
-    """Gram-Schmidt in order: unit directions that each column adds, and their parts; zero where it adds none."""
+def gram_schmidt(columns: Array) -> tuple[Array, Array]:
+    """Return the unit direction that each column adds to those before it, and its part along it; zero if none."""
     directions, parts = np.zeros_like(columns), np.zeros_like(columns)
     for j in range(columns.shape[1]):
         new = columns[:, j]

@@ -31,9 +31,9 @@ def top_k(values: Array, k: int) -> Array:
     if k <= 0:
         return np.arange(0)
     level = kth_largest(values, k)
-    found = (values >= level).nonzero()[0]
-    if len(found) == k:
-        return found
+    at_least = (values >= level).nonzero()[0]
+    if len(at_least) == k:
+        return at_least
     above = (values > level).nonzero()[0]
     ties = (values == level).nonzero()[0][: k - len(above)]
     return np.sort(np.concatenate([above, ties]))
@@ -42,8 +42,8 @@ def top_k(values: Array, k: int) -> Array:
 def kth_largest(values: Array, k: int) -> float:
     """Return the k-th largest value, 1 <= k <= n.
 
-    Two values of a sample enclose it, as a rule, and only what lies between them is partitioned (Floyd, Rivest 1975):
-    several times as fast as to partition all, and ties cost nothing.
+    Two values of a sample usually enclose it, and only the values between them are partitioned (Floyd, Rivest 1975).
+    This is several times as fast as partitioning all, and ties cost nothing.
     """
     n = len(values)
     if n < 8 * SAMPLE_VALUES:
@@ -69,21 +69,21 @@ def largest_values(values: Array, count: int) -> Array:
     return np.sort(largest)[::-1]
 
 
-def decreasing(values: Array) -> Array:
-    """Return the order in which values decrease; those that tie keep their order."""
-    order = np.argsort(-values)  # several times as fast as a stable sort, which only ties need
+def decreasing_order(values: Array) -> Array:
+    """Return the indices that sort values in decreasing order; ties stay in their order."""
+    order = np.argsort(-values)  # several times as fast as the stable sort that ties need
     ordered = values[order]
     return np.argsort(-values, kind="stable") if np.any(ordered[1:] == ordered[:-1]) else order
 
 
 def coarse(values: Array) -> Array:
-    """Return values to 16 binary digits: what orders features by it does not depend on how sums were rounded."""
+    """Return values rounded to 16 binary digits, so that an order by them does not depend on the rounding of sums."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.round(mantissa * 2.0**16), exponent - 16)
 
 
 def largest_in_columns(values: Array, k: int) -> Array:
-    """Return where the k largest values of each column stand; ties go to the lowest row. As `top_k`, all at once."""
+    """Return a mask of the k largest values of each column; ties go to the lowest row, as in `top_k`."""
     n = len(values)
     if k >= n:
         return np.ones(values.shape, dtype=bool)
@@ -93,7 +93,7 @@ def largest_in_columns(values: Array, k: int) -> Array:
 
 
 def nonzeros(x: Array) -> Array:
-    """Return where a vector of floats is not zero, in a fifth of the time that NumPy takes to find it."""
+    """Return the indices of the non-zeros of a vector of floats, five times as fast as np.flatnonzero."""
     return (x != 0.0).nonzero()[0]
 
 
@@ -118,7 +118,7 @@ def spread_columns(parts: list[tuple[Array, Array]], n: int) -> Array:
 
 
 def unit(x: Array) -> Array:
-    """Return x scaled to unit length, also where its squares leave float range."""
+    """Return x scaled to unit length, also if its squares leave float range."""
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(x))
     if not SHORT < length < LONG:
@@ -130,9 +130,9 @@ def unit(x: Array) -> Array:
 def oriented(x: Array, dtype: Any = np.float64) -> Array:
     """Return x or -x, so that the entry of largest magnitude (the first of them) is positive.
 
-    Entries equal up to the rounding of `dtype` count as tied: otherwise the sign of the whole vector would depend on
-    the last bit. They get the same magnitude, at the same length of x, so that the rule also holds for exact
-    comparisons, and after a conversion to `dtype`.
+    Entries equal up to the rounding of `dtype` count as tied; otherwise the sign of the whole vector would depend on
+    the last bit. They are set to the same magnitude, without changing the length of x, so that the rule also holds
+    for exact comparisons and after a conversion to `dtype`.
     """
     size = np.abs(x)
     largest = size.max(initial=0.0)
@@ -155,7 +155,7 @@ def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
     It is soft(g, level) scaled to unit length, with level = 0 if that is short enough in l1, and otherwise the
     level at which the ratio |.|_1 / |.|_2 equals sqrt(k).
     If more than k entries tie for the maximum, sqrt(k) is spread over them, and |y|_2 < 1.
-    Who expects these entries to be the non-zeros, or nearly, may say so: it saves time.
+    `expected`, a guess of the non-zeros, saves time if it is nearly right.
     """
     size = np.abs(g)
     largest = float(size.max(initial=0.0))
@@ -171,25 +171,25 @@ def l1_l2_maximizer(g: Array, k: float, expected: Array | None = None) -> Array:
         if l1 <= math.sqrt(k) * l2 or len(g) <= k * (1.0 + 1e-12):
             return g / l2
         level, active = _level(size, k)
-    kept = size[active] - level
+    excess = size[active] - level
     if len(active) <= k or largest - level <= TIED * largest:  # k or more entries tie for the maximum, up to rounding
         active = np.flatnonzero(size > min(level, (1.0 - TIED) * largest))
-        kept = size[active]
+        excess = size[active]
     elif largest - level < NEARLY_TIED * largest:  # the differences are exact, the level is not: find it among them
         below = level - (largest - level)
         active = np.flatnonzero(size > below)
-        kept = size[active] - below
-        above = np.maximum(kept - _level_of(kept, k), 0.0)
-        kept = above if above.any() else kept
+        excess = size[active] - below
+        above = np.maximum(excess - _level_of(excess, k), 0.0)
+        excess = above if above.any() else excess
     # unit length, unless rounding or a tie leaves it too long in l1
-    length = max(math.sqrt(kept @ kept), float(kept.sum()) / math.sqrt(k))
+    length = max(math.sqrt(excess @ excess), float(excess.sum()) / math.sqrt(k))
     y = np.zeros(len(g))
-    y[active] = np.copysign(kept / length, g[active])
+    y[active] = np.copysign(excess / length, g[active])
     return y
 
 
 def _level_near(size: Array, k: float, active: Array) -> tuple[float, Array | None]:
-    """Return the same as `_level` if nearly these magnitudes are above the level; nothing where that is not so."""
+    """Return the result of `_level` if nearly these magnitudes are above the level; otherwise 0 and None."""
     for _ in range(LEVEL_GUESSES):
         if len(active) <= k:
             break
@@ -210,23 +210,23 @@ def _level(size: Array, k: float) -> tuple[float, Array]:
 
 
 def _level_of(active: Array, k: float) -> float:
-    """Return the same level.
+    """Return the level at which |soft|_1 = sqrt(k) |soft|_2.
 
-    Were all s magnitudes above the level, it would solve a quadratic. Magnitudes below it only lower that solution, so
-    they can be dropped and the next solution is larger, until all that are left are above (Michelot's idea).
+    If all s magnitudes were above the level, it would solve a quadratic. Magnitudes below it only lower that solution,
+    so they are dropped and the next solution is larger, until all magnitudes left are above it (Michelot's idea).
     """
     level = 0.0
     while len(active) > k:
-        found = _level_below(active, k)
-        above = active[active > found]
-        if len(above) == len(active) or found <= level:
-            return max(level, found)
-        level, active = max(found, 0.0), above
+        next_level = _level_below(active, k)
+        above = active[active > next_level]
+        if len(above) == len(active) or next_level <= level:
+            return max(level, next_level)
+        level, active = max(next_level, 0.0), above
     return level
 
 
 def _level_below(active: Array, k: float) -> float:
-    """Return the level that more than k magnitudes have if all of them are above it."""
+    """Return the level of more than k magnitudes if all of them are above it."""
     s = len(active)
     mean = float(active.sum()) / s
     deviations = active - mean
@@ -252,7 +252,7 @@ def inclusion_probabilities(x: Array, s: float) -> Array:
 
 
 def scaled_to_sum(p: Array, total: float) -> Array:
-    """Return min(c p_i, 1) with c such that the sum is `total`, or as near to it as the support of p allows."""
+    """Return min(c p_i, 1) with c such that the sum is `total`, or as close to it as the support of p allows."""
     positive = nonzeros(p)
     if len(positive) <= total:
         return (p > 0).astype(float)
@@ -260,6 +260,6 @@ def scaled_to_sum(p: Array, total: float) -> Array:
     rest = np.cumsum(ordered[::-1])[::-1]  # rest[i]: sum of all but the i largest
     fixed = np.arange(len(ordered))
     factor = (total - fixed) / rest
-    # with the i largest at one, the others share total - i; the first i at which none of them exceeds one is right
+    # with the i largest set to 1, the others sum to total - i; the first i at which none of them exceeds 1 is right
     i = int(np.argmax((factor * ordered <= 1.0) & (fixed < total)))
     return np.minimum(factor[i] * p, 1.0)

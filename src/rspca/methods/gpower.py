@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
 from rspca.algorithm.deflate import projection
-from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column, one_after_another
-from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.results import Component, Loop
-from rspca.base.checks import check_integer, check_real, check_sparsity
-from rspca.base.types import Array
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column
+from rspca.base.checks import check_integer, check_real
+from rspca.base.types import Array, Report
 from rspca.linalg.vectors import soft, spread
 from rspca.methods.penalty import Solved, closest_from_above
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
-from rspca.operators.rank_one import LowRank
+from rspca.operators.low_rank import LowRankUpdate
 
 
 class Penalty(NamedTuple):
@@ -41,89 +39,65 @@ L0 = Penalty(
 )
 
 
-def gpower_l1(
+def gpower(
+    penalty: Penalty,
     op: OperatorMixin,
-    n_components: int,
-    k: Any,
+    k: int,
+    report: Report,
     *,
-    normalization: str = "svd",
-    deflation: str = "own",
-    rng: np.random.Generator | None = None,
     rho: float | None = None,
     start: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
-    **loop: Unpack[Loop],
-) -> list[Component]:
-    """Maximize sum_i max(|x_i'u| - g, 0)^2 over unit u, x_i the columns of X, g = rho max|x_i|; loadings soft(X'u, g).
+) -> Found:
+    """Maximize a penalized sum of (x_i'u)^2 over unit u, x_i the columns of X; the loadings are the shrunk X'u.
 
-    rho in [0, 1) is searched by bisection for k non-zeros: the closest from above, of which the k largest are kept.
-    With `rho` given, k is not used. normalization="svd" is the pattern filling of the original. The ascent starts
-    from the longest column, or from column `start` while it varies. deflation="own" is the original's, X - (Xz)z'.
+    l1: sum_i max(|x_i'u| - g, 0)^2 with g = rho max|x_i|, loadings soft(X'u, g). l0: sum_i max((x_i'u)^2 - g, 0) with
+    g = rho max|x_i|^2, loadings X'u where (x_i'u)^2 > g. rho in [0, 1) is searched by bisection for k non-zeros: the
+    closest from above, of which the k largest are used. With `rho` given, k is not used. The ascent starts from the
+    longest column, or from column `start` while it varies. normalization="svd" is the pattern filling of the original
+    for l1; for l0 it does none ("naive"). deflation="own" is the original's: X - (Xz)z' for l1, `masked` for l0.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    find = _finder(L1, normalization, rho, start, tol, max_iter, op.shape[1])
-    return one_after_another(find, op, ks, deflation=projection if deflation == "own" else deflation, **loop)
+    eligible = eligible_features(op)
+    first = start if start is not None and start in eligible else longest_column(op)
+    solve = partial(single_unit, op, penalty, start=first, eligible=eligible, tol=tol, max_iter=max_iter, report=report)
+    if rho is not None:
+        end = solve(rho)
+        support = np.flatnonzero(end.x)
+    else:
+        k = min(k, len(eligible))
+        end = solve(0.0) if k == len(eligible) else closest_from_above(solve, k, 0.0, 1.0)
+        support = largest_varying(end.x, k, eligible)
+    return Found(support, end.x[support], end.n_iter, end.converged)
 
 
-def gpower_l0(
-    op: OperatorMixin,
-    n_components: int,
-    k: Any,
-    *,
-    normalization: str = "svd",
-    deflation: str = "own",
-    rng: np.random.Generator | None = None,
-    rho: float | None = None,
-    start: int | None = None,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    **loop: Unpack[Loop],
-) -> list[Component]:
-    """Maximize sum_i max((x_i'u)^2 - g, 0) over unit u, g = rho max|x_i|^2; loadings X'u where (x_i'u)^2 > g.
-
-    As `gpower_l1`, but the original does not fill the pattern (normalization="naive"), and its deflation
-    takes away u (masked X'u)'.
-    """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    find = _finder(L0, normalization, rho, start, tol, max_iter, op.shape[1])
-    return one_after_another(find, op, ks, deflation=masked if deflation == "own" else deflation, **loop)
+def check_gpower(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a penalty that leaves nothing, and a start that is no column."""
+    rho, start = options["rho"], options["start"]
+    if rho is not None and check_real("rho", rho, 0.0) >= 1.0:
+        raise ValueError(f"rho={rho!r} must be below 1: from there on no column survives the penalty.")
+    if start is not None:
+        check_integer("start", start, 0, op.shape[1] - 1, " (a column of X)")
+    return options
 
 
 def masked(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
     """X - u b', u the unit scores (at a fixed point the u of the ascent), b = X'u on the support of v: the l0 way."""
     u = scores / np.linalg.norm(scores)
-    return LowRank(op, u, np.where(v != 0.0, op.rmatmat(u), 0.0))
-
-
-def _finder(
-    penalty: Penalty, normalization: str, rho: float | None, start: int | None, tol: float, max_iter: int, n: int
-) -> Callable[[OperatorMixin, int, Tell], Found]:
-    if rho is not None and check_real("rho", rho, 0.0) >= 1.0:
-        raise ValueError(f"rho={rho!r} must be below 1: from there on no column survives the penalty.")
-    if start is not None:
-        check_integer("start", start, 0, n - 1, " (a column of X)")
-
-    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
-        eligible = eligible_features(op)
-        first = start if start is not None and start in eligible else longest_column(op)
-        solve = partial(single_unit, op, penalty, start=first, eligible=eligible, tol=tol, max_iter=max_iter, tell=tell)
-        if rho is not None:
-            end = solve(rho)
-            support = np.flatnonzero(end.x)
-        else:
-            k = min(k, len(eligible))
-            end = solve(0.0) if k == len(eligible) else closest_from_above(solve, k, 0.0, 1.0)
-            support = largest_varying(end.x, k, eligible)
-        return Found(support, NORMALIZATIONS[normalization](op, support, end.x[support]), end.n_iter, end.converged)
-
-    return find
+    return LowRankUpdate(op, u, np.where(v != 0.0, op.rmatmat(u), 0.0))
 
 
 def single_unit(
-    op: OperatorMixin, penalty: Penalty, rho: float, *, start: int, eligible: Array, tol: float, max_iter: int,
-    tell: Tell,
-) -> Solved:  # fmt: skip
+    op: OperatorMixin,
+    penalty: Penalty,
+    rho: float,
+    *,
+    start: int,
+    eligible: Array,
+    tol: float,
+    max_iter: int,
+    report: Report,
+) -> Solved:
     """Climb from one column: z = shrunk X'u, u = Xz / |Xz|, until the objective gains less than tol, relatively.
 
     u is never formed: X'u = X'Xz / |Xz|, one fused product. As in the original, u is updated once more before the
@@ -134,7 +108,7 @@ def single_unit(
     c, before = _only(op.gram_rows(np.array([start]))[0], eligible) / lengths[start], np.inf
     for iteration in range(1, max_iter + 1):
         value = penalty.value(c, level)
-        tell("gpower", iteration, value)
+        report("gpower", iteration, value)
         if value == 0.0:
             return Solved(np.zeros(len(c)), iteration, True)
         z = penalty.shrink(c, level)
@@ -150,3 +124,7 @@ def single_unit(
 
 def _only(values: Array, eligible: Array) -> Array:
     return spread(values[eligible], eligible, len(values))
+
+
+GPOWER_L1 = Method("gpower-l1", partial(gpower, L1), check_gpower, own_deflation=projection)
+GPOWER_L0 = Method("gpower-l0", partial(gpower, L0), check_gpower, own_deflation=masked)

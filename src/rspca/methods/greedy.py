@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, eligible_features, longest_column, one_after_another
-from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.results import Component, Loop
+from rspca.algorithm.loop import Found, eligible_features, longest_column
 from rspca.base.arguments import argument
-from rspca.base.checks import TooLarge, check_integer, check_sparsity
-from rspca.base.types import Array
+from rspca.base.checks import TooLarge, check_integer
+from rspca.base.types import Array, Report
 from rspca.certificates.bounds.duals import scores_dual, separating_penalties
 from rspca.certificates.certify import rounding_margin
 from rspca.linalg.eigen import leading_pairs
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
@@ -34,38 +31,13 @@ Step = Callable[[list[int], Array], tuple[Array, Array]]
 """(features so far, guess) -> leading eigenvector v of A[I, I], and A[:, I] v."""
 
 
-def greedy(
-    op: OperatorMixin,
-    n_components: int,
-    k: Any,
-    *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    start: int | None = None,
-    **loop: Unpack[Loop],
-) -> list[Component]:
-    """Return supports grown one feature at a time: I <- I + argmax (x_i'u)^2, u the unit scores of the best on I.
+def greedy(op: OperatorMixin, k: int, report: Report, *, start: int | None = None) -> Found:
+    """Return a support grown one feature at a time: I <- I + argmax (x_i'u)^2, u the unit scores of the best on I.
 
     This is the approximate greedy path; (x_i'u)^2 is a lower bound on what feature i adds. It starts from the feature
     of largest variance (the first, if all are equal), or from `start` while it varies. One product for each feature:
-    more than 10^11 entries read are refused. Both normalizations agree. `rng` is not used. See `certainly_optimal`.
+    more than 10^11 entries read are refused. Both normalizations agree. See `certainly_optimal`.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    if start is not None:
-        check_integer("start", start, 0, op.shape[1] - 1, " (a column of X)")
-    if sum(ks) * op.shape[0] * op.shape[1] > MOST_READ:
-        raise TooLarge(
-            f"{argument('method', 'greedy')} multiplies by X once for each feature it takes: {sum(ks)} products with a "
-            f"matrix of {op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower {argument('k')}, "
-            "or choose another method."
-        )
-    find = partial(greedy_component, normalization=normalization, start=start)
-    return one_after_another(find, op, ks, deflation=deflation, **loop)
-
-
-def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, start: int | None) -> Found:
-    """Return the support of k features on the greedy path."""
     n, eligible = op.shape[1], eligible_features(op)
     k = min(k, len(eligible))
     step = kept_rows(op, k) if k * n <= ROWS_KEPT else products(op)
@@ -75,7 +47,7 @@ def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: st
     v = np.ones(1)
     while True:
         v, gradient = step(chosen, v)
-        tell("greedy", len(chosen), float(v @ gradient[chosen]))
+        report("greedy", len(chosen), float(v @ gradient[chosen]))
         if len(chosen) == k:
             break
         outside[chosen[-1]] = False
@@ -84,7 +56,20 @@ def greedy_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: st
         v = np.append(v, gradient[joining] / float(v @ gradient[chosen[:-1]]))  # one power step as the next guess
     order = np.argsort(chosen)
     support = np.array(chosen)[order]
-    return Found(support, NORMALIZATIONS[normalization](op, support, v[order]), len(chosen))
+    return Found(support, v[order], len(chosen))
+
+
+def check_greedy(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a start that is no column, and more products than are worth waiting for."""
+    if options["start"] is not None:
+        check_integer("start", options["start"], 0, op.shape[1] - 1, " (a column of X)")
+    if sum(ks) * op.shape[0] * op.shape[1] > MOST_READ:
+        raise TooLarge(
+            f"{argument('method', 'greedy')} multiplies by X once for each feature it takes: {sum(ks)} products with a "
+            f"matrix of {op.shape[0]} x {op.shape[1]} read more than {MOST_READ:.0e} entries. Lower {argument('k')}, "
+            "or choose another method."
+        )
+    return options
 
 
 def kept_rows(op: OperatorMixin, k: int) -> Step:
@@ -143,3 +128,6 @@ def _factor(op: OperatorMixin) -> Array:
         return np.asarray(op.columns(np.arange(n)), dtype=np.float64)
     values, vectors = np.linalg.eigh(op.gram_block(np.arange(n)))
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+GREEDY = Method("greedy", greedy, check_greedy)

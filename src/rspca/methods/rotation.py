@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, all_at_once, eligible_features, largest_varying, numerical_rank
-from rspca.algorithm.results import Component
-from rspca.base.checks import check_choice, check_integer, check_sparsity
-from rspca.base.types import Array, OnStep
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, numerical_rank
+from rspca.base.checks import check_choice, check_integer
+from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 LENGTHS = {"unit": 0.0, "sqrt": 0.5, "inverse": -0.5}
@@ -23,39 +21,22 @@ LENGTHS = {"unit": 0.0, "sqrt": 0.5, "inverse": -0.5}
 
 def rotation(
     op: OperatorMixin,
-    n_components: int,
-    k: Any,
+    ks: list[int],
+    report: Report,
     *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     rank: int | None = None,
     lengths: str = "unit",
     kaiser: bool = False,
-) -> list[Component]:
-    """Return the k largest entries of each of `rank` rotated components, those of most variance first.
+) -> Iterable[Found]:
+    """Yield the k largest entries of each of `rank` rotated components, those of most variance first.
 
     `rank` is max(2, n_components) by default: one component alone cannot be rotated. `lengths` says how long each is
     before rotation: "unit" keeps the rotated loadings orthogonal, "inverse" (1 / sqrt(eigenvalue)) keeps their scores
     uncorrelated, "sqrt" neither; truncation loses both. `kaiser` rotates rows of unit length. All components come
-    from one rotation, so `deflation` is not used, nor is `rng`.
+    from one rotation, without deflation.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    check_choice("lengths", lengths, LENGTHS)
-    check_choice("kaiser", kaiser, (True, False))
-    if rank is not None:
-        check_integer("rank", rank, n_components, op.shape[1])
-    find = partial(rotated_components, rank=rank or max(2, n_components), lengths=lengths, kaiser=kaiser)
-    return all_at_once(find, op, ks, normalization=normalization, on_step=on_step)
-
-
-def rotated_components(
-    op: OperatorMixin, ks: list[int], tell: Tell, *, rank: int, lengths: str, kaiser: bool
-) -> Iterable[Found]:
-    """Return one finding for each k, all from the same rotation."""
     eligible = eligible_features(op)
-    pairs = leading_pairs(op, rank, tol=1e-9)
+    pairs = leading_pairs(op, rank or max(2, len(ks)), tol=1e-9)
     rank = numerical_rank(pairs.values, op)
     values, loadings = pairs.values[:rank], pairs.vectors[:, :rank] * pairs.values[:rank] ** LENGTHS[lengths]
     turn, n_iter, converged = varimax(loadings, kaiser=kaiser)
@@ -64,9 +45,18 @@ def rotated_components(
     order = np.argsort(-variances, kind="stable")
     for k, column in zip(ks, order, strict=False):
         x = loadings @ turn[:, column]
-        tell("rotation", n_iter, float(variances[column]))
+        report("rotation", n_iter, float(variances[column]))
         support = largest_varying(x, k, eligible)
         yield Found(support, x[support] / np.linalg.norm(x[support]), n_iter, converged)
+
+
+def check_rotation(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse unknown lengths, and a rank below the number of components."""
+    check_choice("lengths", options["lengths"], LENGTHS)
+    check_choice("kaiser", options["kaiser"], (True, False))
+    if options["rank"] is not None:
+        check_integer("rank", options["rank"], len(ks), op.shape[1])
+    return options
 
 
 def varimax(
@@ -103,3 +93,6 @@ def _best_angle(x: Array, y: Array) -> float:
     squares = (x + 1j * y) ** 2
     fourth = np.sum(squares**2) - np.sum(squares) ** 2 / len(x)
     return float(np.angle(fourth) / 4.0) if abs(fourth) > 1e-14 * np.sum(np.abs(squares) ** 2) else 0.0
+
+
+ROTATION = Method("rotation", rotation, check_rotation, joint=True)

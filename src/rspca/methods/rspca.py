@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.component import Options, rspca_component
-from rspca.algorithm.loop import Found, one_after_another
-from rspca.algorithm.results import Component, OnComponent
-from rspca.base.checks import check_sparsity
+from rspca.algorithm.component import ROUNDINGS, Options, rspca_component
+from rspca.algorithm.loop import Found
+from rspca.algorithm.relax import SOLVERS
+from rspca.base.checks import check_choice, check_draws, check_real
 from rspca.base.threads import small_products_in_one_thread
-from rspca.base.types import OnStep
+from rspca.base.types import Report
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 
 def rspca(
-    op: OperatorMixin,
-    n_components: int,
-    k: Any,
-    *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator,
-    on_step: OnStep | None = None,
-    on_component: OnComponent | None = None,
-    earlier: Sequence[Component] = (),
-    **options: Any,
-) -> list[Component]:
-    """Return sparse components by randomized rounding; `options` are the fields of decomposition.Options.
+    op: OperatorMixin, k: int, report: Report, *, normalization: str, rng: np.random.Generator, **options: Any
+) -> Found:
+    """Return a component by randomized rounding; `options` are the fields of :class:`Options`."""
+    with small_products_in_one_thread():
+        return rspca_component(op, k, report, options=Options(**options), normalization=normalization, rng=rng)
 
-    Each component has a random stream of its own, so that none depends on where the search for another ended.
-    """
-    ks, chosen = check_sparsity(k, n_components, op.shape[1]), Options(**options)
-    streams = iter(rng.spawn(n_components)[len(earlier) :])
 
-    def find(op: OperatorMixin, k: int, tell: Tell) -> Found:
-        with small_products_in_one_thread():
-            return rspca_component(op, k, tell, options=chosen, normalization=normalization, rng=next(streams))
+def check_rspca(options: Mapping[str, Any]) -> None:
+    """Refuse unknown names and values, as far as that is possible without the data."""
+    options = Options(**options)._asdict()
+    check_choice("solver", options["solver"], SOLVERS)
+    check_choice("rounding", options["rounding"], ROUNDINGS)
+    check_choice("polish", options["polish"], (True, False))
+    check_draws(options["n_draws"])
+    if options["s"] is not None:
+        check_real("s", options["s"], 0.0, strict=True)
 
-    return one_after_another(
-        find, op, ks, deflation=deflation, on_step=on_step, on_component=on_component, earlier=earlier
-    )
+
+RSPCA = Method("rspca", rspca, rounds=True, defaults=Options()._asdict(), check_values=check_rspca)

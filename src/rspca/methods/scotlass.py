@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, eligible_features, largest_varying, one_after_another
-from rspca.algorithm.normalize import NORMALIZATIONS
+from rspca.algorithm.loop import Found, eligible_features, largest_varying
 from rspca.algorithm.relax import linearized
-from rspca.algorithm.results import Component, Loop
-from rspca.base.checks import check_real, check_sparsity
+from rspca.base.checks import check_real
+from rspca.base.types import Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import spread
 from rspca.methods.penalty import Solved, closest_from_above
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-12
@@ -23,44 +22,23 @@ ROUNDING = 1e-12
 
 
 def scotlass(
-    op: OperatorMixin,
-    n_components: int,
-    k: Any,
-    *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    t: float | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 1000,
-    **loop: Unpack[Loop],
-) -> list[Component]:
-    """Return stationary points of max x'Ax subject to |x|_2 <= 1, |x|_1 <= t, reached from the leading component.
+    op: OperatorMixin, k: int, report: Report, *, t: float | None = None, tol: float = 1e-9, max_iter: int = 1000
+) -> Found:
+    """Return a stationary point of max x'Ax subject to |x|_2 <= 1, |x|_1 <= t, reached from the leading component.
 
     t in [1, sqrt(n)] is searched by bisection for k non-zeros: the closest from above, of which the k largest are
-    kept. With `t` given, k is not used. The ascent is that of stage 1 of rspca, with sqrt(k) = t; its first component
-    is that of SPC in the R package PMA with sumabsv = t. Components are kept apart by `deflation`, not by the
-    orthogonality of the original, which destroys zeros. `rng` is not used.
+    used. With `t` given, k is not used. The ascent is that of stage 1 of rspca, with sqrt(k) = t; its first component
+    is that of SPC in the R package PMA with sumabsv = t. Components are separated by deflation, not by the
+    orthogonality of the original, which destroys zeros.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    if t is not None:
-        check_real("t", t, 1.0)
-    find = partial(scotlass_component, normalization=normalization, t=t, tol=tol, max_iter=max_iter)
-    return one_after_another(find, op, ks, deflation=deflation, **loop)
-
-
-def scotlass_component(
-    op: OperatorMixin, k: int, tell: Tell, *, normalization: str, t: float | None, tol: float, max_iter: int
-) -> Found:
-    """Return one component; the bound only serves to choose features, so the support is all that bisection changes."""
     eligible, n = eligible_features(op), op.shape[1]
     leading = leading_pairs(op, 1, tol=1e-9).vectors[:, 0]
 
     def solve(bound: float) -> Solved:
-        end = linearized(op, bound**2, leading, max_iter=max_iter, tol=tol, on_iteration=partial(tell, "scotlass"))
+        end = linearized(op, bound**2, leading, max_iter=max_iter, tol=tol, on_iteration=partial(report, "scotlass"))
         size = np.abs(end.x)
-        kept = eligible[size[eligible] > ROUNDING * size.max()]
-        return Solved(spread(end.x[kept], kept, n), end.n_iter, end.converged)
+        support = eligible[size[eligible] > ROUNDING * size.max()]
+        return Solved(spread(end.x[support], support, n), end.n_iter, end.converged)
 
     if t is not None:
         end = solve(t)
@@ -69,4 +47,14 @@ def scotlass_component(
         k = min(k, len(eligible))
         end = solve(np.sqrt(n)) if k == len(eligible) else closest_from_above(solve, k, np.sqrt(n), 1.0)
         support = largest_varying(end.x, k, eligible)
-    return Found(support, NORMALIZATIONS[normalization](op, support, end.x[support]), end.n_iter, end.converged)
+    return Found(support, end.x[support], end.n_iter, end.converged)
+
+
+def check_scotlass(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a bound below that of a single feature."""
+    if options["t"] is not None:
+        check_real("t", options["t"], 1.0)
+    return options
+
+
+SCOTLASS = Method("scotlass", scotlass, check_scotlass)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, eligible_features, one_after_another
+from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.results import Component, Loop
-from rspca.base.checks import check_choice, check_sparsity
-from rspca.base.types import Array
+from rspca.base.checks import check_choice
+from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import top_k
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ARCS = 16
@@ -26,49 +24,37 @@ FINALISTS = 5
 """Supports that are refitted on X itself, the best on the rank-two part."""
 
 
-def spannogram(
-    op: OperatorMixin,
-    n_components: int,
-    k: Any,
-    *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    rank: int = 2,
-    **loop: Unpack[Loop],
-) -> list[Component]:
+def spannogram(op: OperatorMixin, k: int, report: Report, *, rank: int = 2) -> Found:
     """Return the best support for A_2 = l_1 v_1 v_1' + l_2 v_2 v_2', exactly, or the best on X of its closest rivals.
 
     rank=1 is MaxComp. If l_3 = 0 the result is the optimum; in general its variance on A_2 plus l_3 bounds every
-    vector of k features. The loadings are those on A_2 ("naive"), or refitted on X. `rng` is not used.
+    vector of k features. The loadings are those on A_2 ("naive"), or refitted on X.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    check_choice("rank", rank, (1, 2))
-    find = partial(spannogram_component, normalization=normalization, rank=rank)
-    return one_after_another(find, op, ks, deflation=deflation, **loop)
-
-
-def spannogram_component(op: OperatorMixin, k: int, tell: Tell, *, normalization: str, rank: int) -> Found:
-    """Return one component: search the low-rank part, compare the best few on X."""
     eligible = eligible_features(op)
     k = min(k, len(eligible))
     pairs = leading_pairs(op, rank, tol=1e-9)
     V = pairs.vectors[eligible] * np.sqrt(pairs.values)
     supports, evaluated = best_supports(V, k, FINALISTS) if V.shape[1] == 2 else ([top_k(np.abs(V[:, 0]), k)], 1)
     candidates = np.zeros((op.shape[1], len(supports)))
-    for column, one in enumerate(supports):
-        c = np.linalg.svd(V[one], full_matrices=False)[2][0]
-        candidates[eligible[one], column] = V[one] @ c / np.linalg.norm(V[one] @ c)
+    for column, rows in enumerate(supports):
+        c = np.linalg.svd(V[rows], full_matrices=False)[2][0]
+        candidates[eligible[rows], column] = V[rows] @ c / np.linalg.norm(V[rows] @ c)
     best = 0
     if len(supports) > 1:
         refits = np.zeros_like(candidates)
-        for column, one in enumerate(supports):
-            support = eligible[one]
+        for column, rows in enumerate(supports):
+            support = eligible[rows]
             refits[support, column] = NORMALIZATIONS["svd"](op, support, candidates[support, column])
         best = int(np.argmax(op.variances(refits)))
     support = eligible[supports[best]]
-    tell("spannogram", evaluated, float(np.linalg.norm(V[supports[best]], 2)) ** 2)
-    return Found(support, NORMALIZATIONS[normalization](op, support, candidates[support, best]), evaluated)
+    report("spannogram", evaluated, float(np.linalg.norm(V[supports[best]], 2)) ** 2)
+    return Found(support, candidates[support, best], evaluated)
+
+
+def check_spannogram(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse ranks for which the search is not made."""
+    check_choice("rank", options["rank"], (1, 2))
+    return options
 
 
 def best_supports(V: Array, k: int, count: int) -> tuple[list[Array], int]:
@@ -108,17 +94,20 @@ def best_supports(V: Array, k: int, count: int) -> tuple[list[Array], int]:
         half = middle - first
         heapq.heappush(arcs, (-_highest(at_first, height, half), first, middle, at_first, height))
         heapq.heappush(arcs, (-_highest(height, at_last, half), middle, last, height, at_last))
-    ranked = sorted(found.values(), key=lambda one: -one[0])[:count]
+    ranked = sorted(found.values(), key=lambda pair: -pair[0])[:count]
     return [support for _, support in ranked], evaluated
 
 
-def _highest(one: float, other: float, angle: float) -> float:
+def _highest(first: float, second: float, angle: float) -> float:
     """Return the most that a norm can reach on an arc, from its values at the ends.
 
     c = a c_1 + b c_2 has h(c) <= a h_1 + b h_2, a linear function of c, whose maximum over unit c is at an end of the
     arc or is the distance from 0 to the point in between.
     """
     cosine = np.cos(angle)
-    if one <= other * cosine or other <= one * cosine:
-        return max(one, other)
-    return float(np.sqrt((one - other) ** 2 + 4.0 * one * other * np.sin(angle / 2.0) ** 2) / np.sin(angle))
+    if first <= second * cosine or second <= first * cosine:
+        return max(first, second)
+    return float(np.sqrt((first - second) ** 2 + 4.0 * first * second * np.sin(angle / 2.0) ** 2) / np.sin(angle))
+
+
+SPANNOGRAM = Method("spannogram", spannogram, check_spannogram)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, all_at_once, eligible_features, numerical_rank
-from rspca.algorithm.results import Component
-from rspca.base.checks import check_sparsity
-from rspca.base.types import Array, OnStep
+from rspca.algorithm.loop import Found, eligible_features, numerical_rank
+from rspca.base.types import Array, Report
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import soft, spread, top_k
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 ROUNDING = 1e-14
@@ -23,33 +19,20 @@ ROUNDING = 1e-14
 
 def spasm(
     op: OperatorMixin,
-    n_components: int,
-    k: Any,
+    ks: list[int],
+    report: Report,
     *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    on_step: OnStep | None = None,
     strict: bool = False,
     tol: float = 1e-9,
     max_iter: int = 300,
-) -> list[Component]:
-    """Return what ``spca(X, [], n_components, inf, -k)`` of the Matlab toolbox does, or its support refitted ("svd").
+) -> Iterator[Found]:
+    """Yield what ``spca(X, [], n_components, inf, -k)`` of the Matlab toolbox finds ("naive"); "svd" refits it.
 
     The problem is that of Zou, Hastie and Tibshirani (2006) as the ridge grows: b_j = soft(A a_j), with auxiliary
-    vectors a_j that are orthogonal to each other. X is not deflated, so `deflation` is not used, nor is `rng`.
-    Ties at the threshold leave fewer than k features. `strict` repeats what the toolbox does for k = n: it adds
-    k to all magnitudes instead of thresholding at zero.
+    vectors a_j that are orthogonal to each other. X is not deflated. Each component starts from a right singular vector
+    of X itself. Ties at the threshold leave fewer than k features. `strict` repeats what the toolbox does for k = n: it
+    adds k to all magnitudes instead of thresholding at zero.
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    find = partial(spasm_components, strict=strict, tol=tol, max_iter=max_iter)
-    return all_at_once(find, op, ks, normalization=normalization, on_step=on_step)
-
-
-def spasm_components(
-    op: OperatorMixin, ks: list[int], tell: Tell, *, strict: bool, tol: float, max_iter: int
-) -> Iterator[Found]:
-    """Yield the components one by one; each starts from a right singular vector of X itself."""
     eligible = eligible_features(op)
     starts = leading_pairs(op, len(ks), tol=1e-9)
     auxiliaries = np.empty((op.shape[1], 0))
@@ -60,7 +43,7 @@ def spasm_components(
             before, b = b, sparse_step(op.gram(a), k, eligible, strict=strict)
             converged = float(np.sum((before - b) ** 2)) < tol
             image = op.gram(b)
-            tell("spasm", iteration, float(b @ image))
+            report("spasm", iteration, float(b @ image))
             rest = image - auxiliaries @ (auxiliaries.T @ image)
             length = float(np.linalg.norm(rest))
             if length <= ROUNDING * float(np.linalg.norm(image)):  # no direction is left but that of rounding
@@ -83,3 +66,6 @@ def sparse_step(c: Array, k: int, eligible: Array, *, strict: bool) -> Array:
         kept = eligible[top_k(size, k)]
         b = spread(c[kept], kept, len(c))
     return np.asarray(b / np.linalg.norm(b))
+
+
+SPASM = Method("spasm", spasm, joint=True)

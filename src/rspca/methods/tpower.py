@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from rspca.algorithm.ascent import Tell
-from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column, one_after_another
-from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.results import Component, Loop
-from rspca.base.checks import check_sparsity, check_vector
-from rspca.base.types import Array
+from rspca.algorithm.loop import Found, eligible_features, largest_varying, longest_column
+from rspca.base.checks import check_vector
+from rspca.base.types import Array, Report
 from rspca.linalg.vectors import spread
+from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
 
 
 def tpower(
     op: OperatorMixin,
-    n_components: int,
-    k: Any,
+    k: int,
+    report: Report,
     *,
-    normalization: str = "svd",
-    deflation: str = "schur",
-    rng: np.random.Generator | None = None,
-    start: Any = None,
+    start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 50,
-    **loop: Unpack[Loop],
-) -> list[Component]:
-    """Return end points of x <- top-k(Ax) / |.|, the loadings as they are ("naive", the original) or refitted.
+) -> Found:
+    """Return the end point of x <- top-k(Ax) / |.|; as A is positive semidefinite, x'Ax never decreases.
 
     The start is `start`, a vector, or the feature of largest variance, as in the authors' program: one gets a local
     optimum near it. The end is where x'A x_before changes by less than tol max A_ii (for correlations that is the
-    authors' absolute tolerance), or after max_iter steps. `rng` is not used.
+    authors' absolute tolerance), or after max_iter steps. The original keeps the loadings, normalization="naive".
     """
-    ks = check_sparsity(k, n_components, op.shape[1])
-    vector = None if start is None else check_vector("start", start, op.shape[1])
-    find = partial(tpower_component, normalization=normalization, start=vector, tol=tol, max_iter=max_iter)
-    return one_after_another(find, op, ks, deflation=deflation, **loop)
-
-
-def tpower_component(
-    op: OperatorMixin, k: int, tell: Tell, *, normalization: str, start: Array | None, tol: float, max_iter: int
-) -> Found:
-    """Return where the ascent ends; as A is positive semidefinite, x'Ax never decreases."""
     eligible, diagonal = eligible_features(op), op.sq_norms
     if start is None:
         start = spread(np.ones(1), np.array([longest_column(op)]), len(diagonal))
@@ -58,8 +41,16 @@ def tpower_component(
             raise ValueError("start is a direction in which X has no variance; give another vector, or leave it out.")
         x = spread(gradient[support] / length, support, len(x))
         change, value = abs(length - value), length  # x'A x_before is the length of what was kept
-        tell("tpower", iteration, value)
+        report("tpower", iteration, value)
         if change < enough:
             break
-    loadings = NORMALIZATIONS[normalization](op, support, x[support])
-    return Found(support, loadings, iteration, change < enough)
+    return Found(support, x[support], iteration, change < enough)
+
+
+def check_tpower(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a start that is no vector of this length."""
+    start = options["start"]
+    return options if start is None else options | {"start": check_vector("start", start, op.shape[1])}
+
+
+TPOWER = Method("tpower", tpower, check_tpower)

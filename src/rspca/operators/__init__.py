@@ -1,4 +1,4 @@
-"""Access to data: one protocol, the containers behind it, and the wrappers round it."""
+"""Access to data: one protocol, the containers behind it, and the wrappers around it."""
 
 from rspca.base.types import Array
 from rspca.operators.base import Adapted, Operator, OperatorMixin

@@ -1,4 +1,4 @@
-"""What the rest of the package may ask of data: a shape, three products, and what follows from them."""
+"""The operator protocol: a shape, a float type and three products; the mixin that derives all other methods."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ class Operator(Protocol):
         ...
 
 
-_DERIVED: dict[str, Callable[..., OperatorMixin]] = {}
-"""Operators that methods of the mixin return and that are themselves built on the mixin, by the name of the method."""
+_RETURNED: dict[str, Callable[..., OperatorMixin]] = {}
+"""Classes that methods of the mixin return and that are built on the mixin themselves, by the name of the method."""
 
 
 def returned_by(method: str) -> Callable[[Kind], Kind]:
-    """Register a class as what a method of :class:`OperatorMixin` returns; the package imports all of them."""
+    """Register a class as the result of a method of :class:`OperatorMixin`; the package imports all of them."""
 
     def register(kind: Kind) -> Kind:
-        _DERIVED[method] = kind
+        _RETURNED[method] = kind
         return kind
 
     return register
 
 
 class Meter:
-    """Counts passes: one pass is one read of all m n entries by one block product."""
+    """Counter of passes: one pass is one read of all m n entries by one block product."""
 
     def __init__(self) -> None:
         self.passes = 0.0
@@ -99,9 +99,9 @@ class OperatorMixin:
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     gram_error: float = 0.0
-    """Bound on the spectral norm of what X'X differs from the Gram matrix that it stands for, beyond `rounding`."""
+    """Bound on the spectral norm of the difference of X'X to the Gram matrix it represents, beyond `rounding`."""
     _share: float = 1.0
-    """Of all columns of the data whose passes are counted."""
+    """Share of all columns of the data whose passes are counted."""
     _restriction: tuple[Array, OperatorMixin] | None = None
     """The last support and its columns."""
 
@@ -138,11 +138,11 @@ class OperatorMixin:
         raise NotImplementedError
 
     def all_columns(self) -> Array:
-        """X, dense: for small X only, and not to be written to."""
+        """X, dense: for small X only, and read-only."""
         return self.columns(np.arange(self.shape[1]))
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T in float64, and T = X V - 1 shift'; `shift` is what a wrapper that centers takes off the scores."""
+        """X'T in float64, and T = X V - 1 shift'; `shift` is what a centering wrapper subtracts from scores."""
         scores = self.matmat(V) - _as(shift, self.dtype)
         return _as_float64(self.rmatmat(scores)), scores
 
@@ -158,7 +158,7 @@ class OperatorMixin:
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64 of many features, without their columns all at once: for a search, not for a proof.
 
-        Wrappers take means and deflations off the result, so errors are relative to the data before that.
+        Wrappers subtract means and deflations from the result, so errors are relative to the data before that.
         """
         out = np.empty((len(support), len(support)))
         parts = list(chunks(len(support), self.shape[0] * 8, GRAM_COLUMNS_BYTES))
@@ -213,25 +213,25 @@ class OperatorMixin:
             out += block @ block.T
         return out
 
-    def reach(self) -> Array:
-        """Lengths to which the rounding of products is relative: of columns before a mean or deflation is taken off."""
+    def rounding_lengths(self) -> Array:
+        """Lengths to which the rounding of products is relative: of columns before centering and deflation."""
         return np.sqrt(self.sq_norms)
 
     def data_errors(self) -> Array:
-        """Bound on the Euclidean norm of the errors of each column that no product makes, such as those of a scale."""
+        """Bound on the length of the errors of each column that are not of products, such as those of a scale."""
         return np.zeros(self.shape[1])
 
     def rounding(self) -> Array:
         """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""
-        return float(np.finfo(self.dtype).eps) * self.reach() + self.data_errors()
+        return float(np.finfo(self.dtype).eps) * self.rounding_lengths() + self.data_errors()
 
     def attained(self, support: Array, loadings: Array) -> float:
-        """Return a variance that the loadings surely have: |X_S loadings|^2 less what rounding may have added to it.
+        """Return a proven lower bound on the variance of the loadings: |X_S loadings|^2 less its rounding error.
 
         A score is a sum of |S| terms, and centering or deflation subtracts sums over m of them.
         """
         scores = self.scores(support, loadings)
-        sums = (self.shape[0] + len(support) + 64) * float(np.finfo(np.float64).eps) * self.reach()[support]
+        sums = (self.shape[0] + len(support) + 64) * float(np.finfo(np.float64).eps) * self.rounding_lengths()[support]
         error = float(np.abs(loadings) @ (self.rounding()[support] + sums))
         length = max(float(np.linalg.norm(scores)) - error, 0.0)
         return max(length**2 - self.gram_error * float(loadings @ loadings), 0.0)
@@ -249,9 +249,9 @@ class OperatorMixin:
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings, accumulated in float64 whatever the type of the data."""
-        kept = self._last_restriction(support)
-        if kept is not None:
-            return kept.scores(np.arange(len(support)), loadings)
+        cached = self._last_restriction(support)
+        if cached is not None:
+            return cached.scores(np.arange(len(support)), loadings)
         out = np.zeros(self.shape[0])
         for part in chunks(len(support), self.shape[0] * 8):
             out += _as_float64(self.columns(support[part])) @ loadings[part]
@@ -292,7 +292,7 @@ class OperatorMixin:
         return self.column_sq_norms()
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Return the operator of X[:, support]; the last one is kept, because refit and scores ask for the same."""
+        """Return the operator of X[:, support]; the last one is cached, because refit and scores need the same."""
         part = self._last_restriction(support)
         if part is None:
             part = self._restricted(support)
@@ -300,28 +300,28 @@ class OperatorMixin:
         return part
 
     def _restricted(self, support: Array) -> OperatorMixin:
-        self._restriction = None  # goes before the next is taken
+        self._restriction = None  # frees its memory before the next is made
         share = self._share * len(support) / self.shape[1]
-        return _DERIVED["restrict"](self.columns(support), meter=self.meter, share=share)
+        return _RETURNED["restrict"](self.columns(support), meter=self.meter, share=share)
 
     def _last_restriction(self, support: Array) -> OperatorMixin | None:
-        last = self._restriction  # looked at once: another thread may replace it
+        last = self._restriction  # read once, because another thread may replace it
         return last[1] if last is not None and np.array_equal(last[0], support) else None
 
     def restricted_bytes(self, k: int) -> int:
-        """Memory that restrict(support) takes for k features; by default they are copied, dense."""
+        """Bytes of restrict(support) for k features; by default they are copied, dense."""
         return self.shape[0] * k * self.dtype.itemsize
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""
-        return _DERIVED["transposed"](self)
+        return _RETURNED["transposed"](self)
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """Return the operator of X - 1 shift', subtracted before anything is multiplied: no digits cancel.
+        """Return the operator of X - 1 shift', subtracted before products, so that no digits cancel.
 
         `shift` holds numbers of the float type of the products, zero for columns that stay as they are.
         """
-        return _DERIVED["shifted"](self, shift)
+        return _RETURNED["shifted"](self, shift)
 
     def to_float64(self) -> OperatorMixin:
         """Return the operator of the same numbers with products in float64: what proofs are made on.
@@ -329,31 +329,44 @@ class OperatorMixin:
         Single-precision data are exact numbers. Means, spreads and deflations found in single precision are computed
         again.
         """
-        return self if self.dtype == np.float64 else _DERIVED["to_float64"](self)
+        return self if self.dtype == np.float64 else _RETURNED["to_float64"](self)
 
 
-class Adapted(OperatorMixin):
-    """A user's object that has only the five members of :class:`Operator`."""
+class DataOperator(OperatorMixin):
+    """Base of the operators that hold data: shape, float type, counter of passes, and the share of X that they read."""
 
-    def __init__(self, inner: Operator) -> None:
-        self._inner = inner
-        self._meter = Meter()
+    def __init__(self, shape: tuple[int, int], dtype: Any, meter: Meter | None = None, share: float = 1.0) -> None:
+        self._shape = (int(shape[0]), int(shape[1]))
+        self._dtype = np.dtype(dtype)
+        self._meter = meter or Meter()
+        self._share = share
 
     @property
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
-        m, n = self._inner.shape
-        return int(m), int(n)
+        return self._shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Float type of the products."""
-        return np.dtype(self._inner.dtype)
+        return self._dtype
 
     @property
     def meter(self) -> Meter:
         """Counter of passes."""
         return self._meter
+
+    def _part(self, support: Array) -> float:
+        """Return the share of X that these columns are."""
+        return self._share * len(support) / max(1, self.shape[1])
+
+
+class Adapted(DataOperator):
+    """A user's object that has only the five members of :class:`Operator`."""
+
+    def __init__(self, inner: Operator) -> None:
+        super().__init__(inner.shape, inner.dtype)
+        self._inner = inner
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -367,63 +380,8 @@ class Adapted(OperatorMixin):
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], dense."""
-        self._meter.add(len(support) / self.shape[1])
+        self._meter.add(self._part(support))
         return _as(self._inner.columns(support), self.dtype)
-
-
-class Wrapper(OperatorMixin):
-    """Base of the operators that change what another operator computes, without touching its data."""
-
-    def __init__(self, inner: OperatorMixin) -> None:
-        self.inner = inner
-
-    @property
-    def has_samples(self) -> bool:  # type: ignore[override]
-        """Whether rows are samples."""
-        return self.inner.has_samples
-
-    @property
-    def own_threads(self) -> bool:  # type: ignore[override]
-        """Whether products run in threads of their own."""
-        return self.inner.own_threads
-
-    @property
-    def first_block(self) -> int:  # type: ignore[override]
-        """Vectors that are multiplied together at first."""
-        return self.inner.first_block
-
-    @property
-    def offset(self) -> float:  # type: ignore[override]
-        """Multiple of the identity in X'X that is not variance."""
-        return self.inner.offset
-
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """What X'X differs from the Gram matrix that it stands for: projections make it no larger."""
-        return self.inner.gram_error
-
-    def data_errors(self) -> Array:
-        """Errors of the columns of the wrapped data: taking off a mean or a projection makes them no longer."""
-        return self.inner.data_errors()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples by features."""
-        return self.inner.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Float type of the products."""
-        return self.inner.dtype
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of passes of the wrapped data."""
-        return self.inner.meter
-
-    def restricted_bytes(self, k: int) -> int:
-        """Memory that the restricted data take."""
-        return self.inner.restricted_bytes(k)
 
 
 def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -1,4 +1,4 @@
-"""Columns that cost a read of everything, each kept once: those not asked for the longest make room for others."""
+"""LRU cache of columns that are expensive to read."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ import numpy as np
 from rspca.base.types import Array
 
 
-class KeptColumns:
-    """Columns by their index, each of so many bytes, and all of them within a limit."""
+class ColumnCache:
+    """Columns by their index, each of `column_bytes` bytes, with at most `most_bytes` bytes in all."""
 
     def __init__(self, column_bytes: int, most_bytes: int) -> None:
         self.column_bytes, self.most_bytes = column_bytes, most_bytes
-        self._columns: dict[int, Array] = {}  # in the order in which they were asked for
+        self._columns: dict[int, Array] = {}  # least recently used first
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
-        """Memory that is taken."""
+        """Bytes of the cached columns."""
         return len(self._columns) * self.column_bytes
 
     def take(self, support: Array, read: Callable[[Array], list[Array]]) -> Array:
-        """Return a copy of X[:, support], by rows; `read` is asked once, for all the columns that are not here."""
+        """Return a copy of X[:, support], by rows; `read` is called once for all columns that are not cached."""
         names = support.tolist()
         with self._lock:
-            here = {j: self._columns[j] for j in names if j in self._columns}
-            missing = sorted(set(names) - set(here))
-            self._keep(here)
-            self._let_go(len(missing) * self.column_bytes)  # before others take their place
+            cached = {j: self._columns[j] for j in names if j in self._columns}
+            missing = sorted(set(names) - set(cached))
+            self._store(cached)
+            self._evict(len(missing) * self.column_bytes)  # before the missing columns are read
         if missing:
-            here.update(zip(missing, read(np.array(missing, dtype=np.intp)), strict=True))
+            cached.update(zip(missing, read(np.array(missing, dtype=np.intp)), strict=True))
             with self._lock:
-                self._keep(here)
-                self._let_go(0)
-        return np.stack([here[j] for j in names], axis=1)
+                self._store(cached)
+                self._evict(0)
+        return np.stack([cached[j] for j in names], axis=1)
 
-    def _keep(self, columns: dict[int, Array]) -> None:
-        """Keep these, as the last that were asked for."""
+    def _store(self, columns: dict[int, Array]) -> None:
+        """Store these columns as the most recently used."""
         for j, column in columns.items():
             self._columns.pop(j, None)
             self._columns[j] = column
 
-    def _let_go(self, room: int) -> None:
-        """Drop columns until there is room for so many bytes more, those not asked for the longest first."""
+    def _evict(self, room: int) -> None:
+        """Drop the least recently used columns until there is room for `room` more bytes."""
         while self._columns and self.nbytes + room > self.most_bytes:
             del self._columns[next(iter(self._columns))]

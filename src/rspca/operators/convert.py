@@ -11,13 +11,11 @@ from rspca.base.arguments import argument
 from rspca.base.checks import check_is_data, rectangular, without_mask
 from rspca.base.dataframes import sparse_matrix
 from rspca.base.types import Array
-from rspca.operators.base import Adapted, Operator, OperatorMixin, Wrapper
+from rspca.operators.base import Adapted, Operator, OperatorMixin
 from rspca.operators.dense import DenseOperator
-from rspca.operators.moments import WithMoments
 from rspca.operators.sparse import SparseOperator, each_entry_once
 from rspca.operators.standardized import Centered, Scaled, Standardized
 from rspca.operators.streamed import BlockOperator, is_large_file, is_sliced
-from rspca.operators.tall import FormedGram, gram_is_cheaper
 
 LARGEST = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e150}
 """Largest column norms: sums of a million such columns are single precision, their squares double precision."""
@@ -104,21 +102,14 @@ def _streamed(X: Any, max_memory: int | str | None) -> OperatorMixin:
     return BlockOperator(X, max_memory)
 
 
-def prepare(
-    X: Any, *, center: bool = True, scale: bool | str = False, n_components: int | None = None
-) -> OperatorMixin:
-    """Return X as an operator, centered and scaled implicitly, after refusing what cannot be worked on.
-
-    With `n_components`, the components that are sought, tall data come as their Gram matrix.
-    """
-    op = as_operator(X)
-    if n_components is None or not op.has_samples or not gram_is_cheaper(op.shape, n_components):
-        return _standardized(op, center=check_center(center), scale=check_scale(scale))
-    op = op if isinstance(op, Wrapper) else WithMoments(op)
-    return FormedGram(_standardized(op, center=check_center(center), scale=check_scale(scale)))
+def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> OperatorMixin:
+    """Return X as an operator, centered and scaled implicitly, after refusing what cannot be worked on."""
+    return standardize(as_operator(X), center=center, scale=scale)
 
 
-def _standardized(op: OperatorMixin, *, center: bool, scale: bool | str) -> OperatorMixin:
+def standardize(op: OperatorMixin, *, center: bool, scale: bool | str) -> OperatorMixin:
+    """Return an operator centered and scaled implicitly, after refusing values that cannot be worked on."""
+    center, scale = check_center(center), check_scale(scale)
     m = op.shape[0]
     if not op.has_samples:
         if scale is not False:

@@ -1,7 +1,7 @@
-"""Data on the workers of a Dask cluster: blocks stay there, and only vectors travel.
+"""Data on the workers of a Dask cluster: blocks stay on the workers, and only vectors are sent.
 
-A block is an operator like any other, held by a worker as a future. The scheduler knows how each block was made, so a
-worker that is lost costs time and nothing else: its blocks are made again, and the products that it owed are repeated.
+A block is an operator, held by a worker as a future. The scheduler knows how each block was made, so a lost worker
+costs only time: its blocks are made again, and its unfinished products are repeated.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import without_mask
 from rspca.base.types import Array
-from rspca.operators.base import Meter, OperatorMixin
+from rspca.operators.base import DataOperator, Meter, OperatorMixin
 from rspca.operators.dense import DenseOperator
+from rspca.operators.in_memory import float_type
 from rspca.operators.plink import Calls, PackedOperator, Part
 from rspca.operators.sparse import SparseOperator, each_entry_once
 from rspca.operators.streamed import BlockOperator
@@ -35,10 +36,10 @@ CONNECT_SECONDS = 5
 """Seconds to wait for a scheduler before an error."""
 
 
-class ClusterOperator(OperatorMixin):
+class ClusterOperator(DataOperator):
     """X cut along its longer axis into blocks that live on workers.
 
-    A product sends each block its part of a vector and gets its part of the result: m + n numbers for a pass in all.
+    A product sends each block its part of a vector and returns its part of the result: m + n numbers in all.
     """
 
     def __init__(
@@ -53,43 +54,29 @@ class ClusterOperator(OperatorMixin):
         meter: Meter | None = None,
         share: float = 1.0,
     ) -> None:
+        super().__init__(shape, dtype, meter, share)
         self.client = client
         self.blocks = list(blocks)
         self.axis = axis
         self._slices = [slice(int(a), int(b)) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-        self._shape = shape
-        self._dtype = dtype
-        self._meter = meter or Meter()
-        self._share = share
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples by features."""
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Float type of the products."""
-        return self._dtype
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of passes."""
-        return self._meter
-
-    def _ask(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """Return what this method of each block answers; blocks whose arguments are None are not asked."""
+    def _call_blocks(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """Return the results of this method of each block; None for blocks whose arguments are None."""
         with _losses_reported(self.client):
-            asked = [
-                self.client.submit(_call, block, method, *given, pure=False)
-                for block, given in zip(self.blocks, arguments, strict=True)
-                if given is not None
-            ]
-            answers = iter(self.client.gather(asked))
-        return [None if given is None else next(answers) for given in arguments]
+            futures = self._submit(method, arguments)
+            results = iter(self.client.gather(futures))
+        return [None if values is None else next(results) for values in arguments]
+
+    def _submit(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """Return the futures of this method of each block, without those whose arguments are None."""
+        return [
+            self.client.submit(_call, block, method, *values, pure=False)
+            for block, values in zip(self.blocks, arguments, strict=True)
+            if values is not None
+        ]
 
     def _sum(self, answers: Sequence[Any], shape: tuple[int, ...]) -> Array:
-        """Add up in float64, in the order of the blocks, whichever came first."""
+        """Return the sum in float64, in the order of the blocks, whichever finished first."""
         total = np.zeros(shape)
         for answer in answers:
             if answer is not None:
@@ -97,15 +84,15 @@ class ClusterOperator(OperatorMixin):
         return total
 
     def matmat(self, V: Array, /) -> Array:
-        """X V; blocks of columns on which V is zero are left alone."""
+        """X V; blocks of columns on which V is zero are not called."""
         V = np.asarray(V, dtype=self._dtype)
         if self.axis == 0:
             self._meter.add(self._share)
-            return np.concatenate(self._ask("matmat", [(V,)] * len(self.blocks)))
+            return np.concatenate(self._call_blocks("matmat", [(V,)] * len(self.blocks)))
         pieces = [V[part] for part in self._slices]
-        used = sum(np.count_nonzero(one.any(axis=1) if one.ndim == 2 else one) for one in pieces)
+        used = sum(np.count_nonzero(piece.any(axis=1) if piece.ndim == 2 else piece) for piece in pieces)
         self._meter.add(self._share * used / self.shape[1])
-        answers = self._ask("matmat", [(one,) if one.any() else None for one in pieces])
+        answers = self._call_blocks("matmat", [(piece,) if piece.any() else None for piece in pieces])
         return self._sum(answers, (self.shape[0], *V.shape[1:])).astype(self._dtype)
 
     def rmatmat(self, U: Array, /) -> Array:
@@ -113,29 +100,29 @@ class ClusterOperator(OperatorMixin):
         self._meter.add(self._share)
         U = np.asarray(U, dtype=self._dtype)
         if self.axis == 1:
-            return np.concatenate(self._ask("rmatmat", [(U,)] * len(self.blocks)))
-        answers = self._ask("rmatmat", [(U[part],) for part in self._slices])
+            return np.concatenate(self._call_blocks("rmatmat", [(U,)] * len(self.blocks)))
+        answers = self._call_blocks("rmatmat", [(U[part],) for part in self._slices])
         return self._sum(answers, (self.shape[1], *U.shape[1:])).astype(self._dtype)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V - 1 shift': one read by workers that hold whole rows."""
+        """X'T and T = X V - 1 shift', in one read if blocks are whole rows."""
         if self.axis == 1:
             return super().gram_and_scores(V, shift)
         self._meter.add(self._share)
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
-        answers = self._ask("gram_and_scores", [(V, shift)] * len(self.blocks))
+        answers = self._call_blocks("gram_and_scores", [(V, shift)] * len(self.blocks))
         products, scores = zip(*answers, strict=True)
         return self._sum(products, (self.shape[1], *V.shape[1:])), np.concatenate(scores)
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], fetched."""
         support = np.asarray(support, dtype=np.intp)
-        self._meter.add(self._share * len(support) / self.shape[1])
+        self._meter.add(self._part(support))
         if self.axis == 0:
-            return np.concatenate(self._ask("columns", [(support,)] * len(self.blocks)))
+            return np.concatenate(self._call_blocks("columns", [(support,)] * len(self.blocks)))
         out = np.empty((self.shape[0], len(support)), dtype=self._dtype, order="F")
         places = self._places(support)
-        for chosen, answer in zip(places, self._ask("columns", self._local(support, places)), strict=True):
+        for chosen, answer in zip(places, self._call_blocks("columns", self._local(support, places)), strict=True):
             if answer is not None:
                 out[:, chosen] = answer
         return out
@@ -143,28 +130,28 @@ class ClusterOperator(OperatorMixin):
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64."""
         support = np.asarray(support, dtype=np.intp)
-        self._meter.add(self._share * len(support) / self.shape[1])
+        self._meter.add(self._part(support))
         if self.axis == 0:
-            return np.concatenate(self._ask("scores", [(support, loadings)] * len(self.blocks)))
+            return np.concatenate(self._call_blocks("scores", [(support, loadings)] * len(self.blocks)))
         places = self._places(support)
         local = self._local(support, places)
-        given = [None if one is None else (*one, loadings[at]) for one, at in zip(local, places, strict=True)]
-        return self._sum(self._ask("scores", given), (self.shape[0],))
+        arguments = [None if part is None else (*part, loadings[at]) for part, at in zip(local, places, strict=True)]
+        return self._sum(self._call_blocks("scores", arguments), (self.shape[0],))
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S in float64."""
         if self.axis == 1:
             return super().gram_block(support)
-        self._meter.add(self._share * len(support) / self.shape[1])
-        answers = self._ask("gram_block", [(np.asarray(support),)] * len(self.blocks))
+        self._meter.add(self._part(support))
+        answers = self._call_blocks("gram_block", [(np.asarray(support),)] * len(self.blocks))
         return self._sum(answers, (len(support), len(support)))
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, added up over blocks of rows by the workers."""
         if self.axis == 1:
             return super().gram_matrix(support)
-        self._meter.add(self._share * len(support) / self.shape[1])
-        answers = self._ask("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
+        self._meter.add(self._part(support))
+        answers = self._call_blocks("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
         return self._sum(answers, (len(support), len(support)))
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
@@ -181,28 +168,29 @@ class ClusterOperator(OperatorMixin):
         if shift is None:
             return self._moments[1].copy()
         self._meter.add(self._share)
-        given = [(shift[part] if self.axis == 1 else shift,) for part in self._slices]
-        return self._joined(self._ask("column_sq_norms", given))
+        arguments = [(shift[part] if self.axis == 1 else shift,) for part in self._slices]
+        return self._joined(self._call_blocks("column_sq_norms", arguments))
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Sums and sums of squares of the columns: one read, in which each block keeps both."""
+        """Sums and sums of squares of the columns: one read, because each block caches both."""
         self._meter.add(self._share)
         nothing: list[tuple[Any, ...]] = [()] * len(self.blocks)
-        return self._joined(self._ask("column_sums", nothing)), self._joined(self._ask("column_sq_norms", nothing))
+        sums, squares = (self._call_blocks(method, nothing) for method in ("column_sums", "column_sq_norms"))
+        return self._joined(sums), self._joined(squares)
 
     def _joined(self, answers: Sequence[Any]) -> Array:
         """Return sums over columns from those of the blocks."""
         return np.concatenate(answers) if self.axis == 1 else self._sum(answers, (self.shape[1],))
 
     def restricted_bytes(self, k: int) -> int:
-        """Memory that k columns take here; many stay with the workers."""
+        """Bytes of k columns in this process; more columns stay on the workers."""
         return min(super().restricted_bytes(k), FETCHED_BYTES)
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Return the operator of some columns: here if they are few, on the workers if not."""
+        """Return the operator of some columns: in this process if they are few, otherwise on the workers."""
         support = np.asarray(support, dtype=np.intp)
-        share = self._share * len(support) / self.shape[1]
+        share = self._part(support)
         in_order = bool(np.all(np.diff(support) > 0))
         if not in_order or len(support) * self.shape[0] * self._dtype.itemsize <= FETCHED_BYTES:
             return DenseOperator(np.ascontiguousarray(self.columns(support)), meter=self._meter, share=share)
@@ -212,16 +200,12 @@ class ClusterOperator(OperatorMixin):
         """Return the operator of some columns, in increasing order, made by the workers."""
         shape = (self.shape[0], len(support))
         if self.axis == 0:
-            blocks = [self.client.submit(_call, block, method, support, pure=False) for block in self.blocks]
+            blocks = self._submit(method, [(support,)] * len(self.blocks))
             ends = np.array([part.stop for part in self._slices])
         else:
             places = self._places(support)
             local = self._local(support, places)
-            blocks = [
-                self.client.submit(_call, block, method, *given, pure=False)
-                for block, given in zip(self.blocks, local, strict=True)
-                if given is not None
-            ]
+            blocks = self._submit(method, local)
             ends = np.cumsum([len(at) for at in places if len(at)])
         return type(self)(self.client, blocks, ends, self.axis, shape, self._dtype, meter=self._meter, share=share)
 
@@ -234,11 +218,8 @@ class ClusterOperator(OperatorMixin):
         return self if self._dtype == np.float64 else self._changed("to_float64", [()] * len(self.blocks), np.float64)
 
     def _changed(self, method: str, arguments: Sequence[tuple[Any, ...]], dtype: Any = None) -> ClusterOperator:
-        """Return the operator of what this method of each block returns, which stays with the workers."""
-        blocks = [
-            self.client.submit(_call, block, method, *given, pure=False)
-            for block, given in zip(self.blocks, arguments, strict=True)
-        ]
+        """Return the operator of the results of this method of each block, which stay on the workers."""
+        blocks = self._submit(method, arguments)
         ends = np.array([part.stop for part in self._slices])
         dtype = self._dtype if dtype is None else np.dtype(dtype)
         return ClusterOperator(
@@ -275,10 +256,7 @@ class PackedCluster(ClusterOperator):
 
     def filled_with(self, fill: Array) -> PackedCluster:
         """Return the same genotypes with other values for missing calls."""
-        blocks = [
-            self.client.submit(_call, block, "filled_with", fill[part], pure=False)
-            for block, part in zip(self.blocks, self._slices, strict=True)
-        ]
+        blocks = self._submit("filled_with", [(fill[part],) for part in self._slices])
         ends = np.array([part.stop for part in self._slices])
         filled = PackedCluster(
             self.client, blocks, ends, self.axis, self.shape, self._dtype, meter=self._meter, share=self._share
@@ -287,7 +265,7 @@ class PackedCluster(ClusterOperator):
         return filled
 
 
-# --- from what users hold to blocks on workers ------------------------------------------------------------------------
+# --- from user data to blocks on workers ------------------------------------------------------------------------------
 
 
 def dask_operator(X: Any) -> OperatorMixin:
@@ -306,10 +284,8 @@ def dask_operator(X: Any) -> OperatorMixin:
     axis = int(X.shape[1] > X.shape[0])
     step = _step(client, X.shape[axis], X.nbytes)
     X = X.rechunk({axis: step, 1 - axis: -1})
-    blocks = client.compute([delayed(_block)(one) for one in X.to_delayed().ravel()])
-    dtype = np.dtype(np.float32 if X.dtype in (np.float16, np.float32) else np.float64)
-    shape = (int(X.shape[0]), int(X.shape[1]))
-    return ClusterOperator(client, blocks, np.cumsum(X.chunks[axis]), axis, shape, dtype)
+    blocks = client.compute([delayed(_block)(chunk) for chunk in X.to_delayed().ravel()])
+    return ClusterOperator(client, blocks, np.cumsum(X.chunks[axis]), axis, X.shape, float_type(X.dtype))
 
 
 def packed_on_cluster(
@@ -317,7 +293,7 @@ def packed_on_cluster(
 ) -> PackedCluster:
     """Return packed genotypes that each worker reads from its own range of the files."""
     client = connected(client)
-    which = np.repeat(np.arange(len(files)), [len(one) for one in rows])
+    which = np.repeat(np.arange(len(files)), [len(chosen) for chosen in rows])
     row = np.concatenate(list(rows))
     step = _step(client, len(row), len(row) * n_people // 4)
     blocks, ends = [], []
@@ -344,7 +320,7 @@ def current_client() -> Any:
 
 
 def connected(client: Any) -> Any:
-    """Return a client that answers, given one or the address of a scheduler; raise if nothing is there."""
+    """Return a connected client, given a client or the address of a scheduler; raise if it does not answer."""
     try:
         import distributed
     except ImportError as error:  # pragma: no cover - the development environment has it
@@ -357,8 +333,9 @@ def connected(client: Any) -> Any:
             raise ConnectionError(
                 f"No scheduler answers at {client!r}; start one, or leave out {argument('client')}."
             ) from error
-    if getattr(client, "status", None) != "running":
-        raise ConnectionError(f"The Dask client is {getattr(client, 'status', 'not one')}; connect it to a scheduler.")
+    status = getattr(client, "status", "not connected")
+    if status != "running":
+        raise ConnectionError(f"The Dask client is {status}; connect it to a scheduler.")
     if not client.scheduler_info()["workers"]:
         raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
     return client
@@ -366,9 +343,9 @@ def connected(client: Any) -> Any:
 
 @contextmanager
 def _losses_reported(client: Any) -> Iterator[None]:
-    """Say in one line that a scheduler or all of its workers are gone; Dask gives a scheduler half a minute to return.
+    """Raise ConnectionError if the scheduler or all of its workers are lost; Dask waits half a minute for a scheduler.
 
-    A single worker that is lost is no error: its blocks are made again.
+    The loss of a single worker is not an error: its blocks are made again.
     """
     from distributed.client import ClosedClientError
     from distributed.comm.core import CommClosedError
@@ -378,13 +355,13 @@ def _losses_reported(client: Any) -> Iterator[None]:
         yield
     except (CancelledError, ClosedClientError, CommClosedError) as error:
         raise ConnectionError(
-            f"The Dask scheduler{_address(client)} was lost in the middle of the work, and with it the blocks of X. "
-            "Start it and its workers again, and then the fit."
+            f"The Dask scheduler{_address(client)} was lost during the fit, and with it the blocks of X. "
+            "Restart it and its workers, then the fit."
         ) from error
     except KilledWorker as error:
         raise ConnectionError(
-            "Several Dask workers died over the same block of X, most likely for want of memory. Give them more, or "
-            "fewer threads each."
+            "Several Dask workers died while working on the same block of X, probably because memory ran out. Give "
+            "them more memory or fewer threads."
         ) from error
 
 
@@ -394,20 +371,20 @@ def _address(client: Any) -> str:
 
 
 def _step(client: Any, length: int, nbytes: int) -> int:
-    """Return how much of the longer axis a block has."""
+    """Return the length of a block along the longer axis."""
     threads = sum(client.nthreads().values())
     count = max(BLOCKS_PER_THREAD * threads, -(-int(nbytes) // MAX_BLOCK_BYTES))
     return max(1, -(-length // count))
 
 
-# --- what workers run: functions of an importable module, because others do not travel --------------------------------
+# --- functions that workers run; they must be importable to be sent ---------------------------------------------------
 
 
 def _call(block: OperatorMixin, method: str, *arguments: Any) -> Any:
     if isinstance(block, PackedOperator):
         import numba
 
-        numba.set_num_threads(1)  # the worker has a thread for each task already
+        numba.set_num_threads(1)  # the worker already runs a thread for each task
     return getattr(block, method)(*arguments)
 
 

@@ -1,4 +1,4 @@
-"""Deflation as operators round an operator: what a component leaves of X, without a copy of the data."""
+"""Deflation as wrappers: X without the part that a component explains, without a copy of the data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
-from rspca.operators.rank_one import LowRank, as_columns, cancels, less_outer, subtract_outer
+from rspca.operators.base import OperatorMixin
+from rspca.operators.low_rank import LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
+from rspca.operators.wrapper import Wrapper
 
 ROWS_MIN_SHARE = 1e-2
 """Arithmetic: share of a direction that must be left for its row to be used; errors grow tenfold at most."""
@@ -25,7 +26,7 @@ be seen, also of sparse data."""
 
 
 class Deflated(Wrapper):
-    """X (I - v v'): the part of X that the unit vector v does not see (the paper's Algorithm 2)."""
+    """X (I - v v'): X without its part along the unit vector v (the paper's Algorithm 2)."""
 
     first_block = FIRST_BLOCK
 
@@ -36,10 +37,10 @@ class Deflated(Wrapper):
         self.v = np.asarray(v, dtype=np.float64)
         self.left: Array = inner.matmat(self.v) if scores is None else scores
         self.direction_error = direction_error
-        """Bound on the distance of v from the unit vector that it stands for."""
+        """Bound on the distance of v from the exact unit vector."""
 
     def _project(self, V: Array) -> Array:
-        return less_outer(V, self.v, self.v @ V)
+        return minus_outer(V, self.v, self.v @ V)
 
     def matmat(self, V: Array, /) -> Array:
         """X (V - v v'V)."""
@@ -60,11 +61,11 @@ class Deflated(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """X_S - (Xv) v_S'."""
-        return less_outer(self.inner.columns(support), self.left, self.v[support])
+        return minus_outer(self.inner.columns(support), self.left, self.v[support])
 
     @cached_property
     def _gram_v(self) -> Array:
-        """X'Xv: what turns column norms into deflated column norms, and Gram rows into deflated ones."""
+        """X'Xv, from which deflated column norms and Gram matrices follow."""
         return self.inner.gram(self.v)
 
     def gram_matrix(self, support: Array) -> Array:
@@ -83,13 +84,13 @@ class Deflated(Wrapper):
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
         return _without_rounding(left, norms + (np.linalg.norm(self.left) * self.v) ** 2, self)
 
-    def reach(self) -> Array:
-        """Lengths of the data, and of the terms whose sum, the scores of v, is taken off."""
-        lengths = self.inner.reach()
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data plus those of the terms of the scores of v, which are subtracted."""
+        lengths = self.inner.rounding_lengths()
         return lengths + np.abs(self.v) * float(np.abs(self.v) @ lengths)
 
     def data_errors(self) -> Array:
-        """Errors of the columns, of the scores that are taken off them, and of the direction v."""
+        """Errors of the columns, of the scores that are subtracted from them, and of the direction v."""
         errors = self.inner.data_errors()
         turned = float(np.linalg.norm(self.left)) + np.abs(self.v) * float(np.sqrt(self.inner.sq_norms.sum()))
         turned = self.direction_error * (1.0 + self.direction_error) * turned
@@ -102,11 +103,11 @@ class Deflated(Wrapper):
         )
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """X_S - (Xv) v_S' as a rank-one change of the restricted data."""
+        """X_S - (Xv) v_S' as a rank-one update of the restricted data."""
         part = self.v[support]
         if not part.any():
             return self.inner.restrict(support)
-        return LowRank(self.inner.restrict(support), self.left, part)
+        return LowRankUpdate(self.inner.restrict(support), self.left, part)
 
 
 class ScoreDeflated(Wrapper):
@@ -155,11 +156,11 @@ class ScoreDeflated(Wrapper):
     def matmat(self, V: Array, /) -> Array:
         """(I - UU') X V."""
         product = self.inner.matmat(V)
-        return less_outer(product, self.U, self.U.T @ product)
+        return minus_outer(product, self.U, self.U.T @ product)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'(I - UU')U."""
-        return less_outer(self.inner.rmatmat(U), self.loadings, self.U.T @ U)
+        return minus_outer(self.inner.rmatmat(U), self.loadings, self.U.T @ U)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T and T = X V, less what U explains of them."""
@@ -167,11 +168,11 @@ class ScoreDeflated(Wrapper):
             return super().gram_and_scores(V, shift)
         product, scores = self.inner.gram_and_scores(V)
         explained = self.loadings.T @ V
-        return less_outer(product, self.loadings, explained), less_outer(scores, self.U, explained)
+        return minus_outer(product, self.loadings, explained), minus_outer(scores, self.U, explained)
 
     def gram(self, V: Array) -> Array:
         """X'X V less what U explains of it."""
-        return less_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
+        return minus_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less their part along U, in float64."""
@@ -185,7 +186,7 @@ class ScoreDeflated(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """X_S - U (X'U)_S'."""
-        return less_outer(self.inner.columns(support), self.U, self.loadings[support].T)
+        return minus_outer(self.inner.columns(support), self.U, self.loadings[support].T)
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S less the part along U, unless most of it would cancel."""
@@ -214,15 +215,15 @@ class ScoreDeflated(Wrapper):
 
     def samples_gram(self, weights: Array | None = None) -> Array:
         """(I - UU') X W X' (I - UU'), unless that would cancel most of it."""
-        if cancels(self, weights):
+        if loses_digits(self, weights):
             return super().samples_gram(weights)
         gram = self.inner.samples_gram(weights)
         gram = gram - self.U @ (self.U.T @ gram)
         return gram - (gram @ self.U) @ self.U.T
 
-    def reach(self) -> Array:
+    def rounding_lengths(self) -> Array:
         """Lengths of the data and of what is taken off."""
-        return self.inner.reach() + np.abs(self.loadings).sum(axis=1)
+        return self.inner.rounding_lengths() + np.abs(self.loadings).sum(axis=1)
 
     def data_errors(self) -> Array:
         """Errors of the columns, and of the directions U."""
@@ -239,27 +240,25 @@ class ScoreDeflated(Wrapper):
         """(I - UU') X with products in float64, X'U computed again."""
         if self.dtype == np.float64:
             return self
-        return ScoreDeflated(
-            self.inner.to_float64(), self.U, self.direction_errors, amplification=self.amplification
-        )
+        return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, amplification=self.amplification)
 
-    def restrict(self, support: Array) -> LowRank:
+    def restrict(self, support: Array) -> LowRankUpdate:
         """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
-        return LowRank(self.inner.restrict(support), self.U, self.loadings[support])
+        return LowRankUpdate(self.inner.restrict(support), self.U, self.loadings[support])
 
 
 def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
-    """Clip differences of squared norms: what is left below the rounding error of its terms is nothing.
+    """Return differences of squared norms, set to zero where they are below the rounding error of their terms.
 
-    The norms of data far from zero are differences themselves, with errors beyond that, and the square root of a
-    rounding error is not small. So a small difference is only a hint: the columns decide, whose own lengths are off by
-    no more than their rounding.
+    The norms of data far from zero are differences themselves, with larger errors, and the square root of a rounding
+    error is not small. So small differences are computed again from the columns, whose lengths have only their own
+    rounding errors.
     """
     eps = float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.reach())
+    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.rounding_lengths())
     small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
-        error[small] = (ROUNDING_MULTIPLE * eps * op.reach()[small]) ** 2
+        error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2
     left[left <= error] = 0.0
     return left

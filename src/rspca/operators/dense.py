@@ -47,27 +47,22 @@ class DenseOperator(InMemory):
     def __init__(
         self, X: Array, meter: Meter | None = None, share: float = 1.0, *, dtype: Any = None, shift: Array | None = None
     ) -> None:
-        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy turns to floats far sooner
+        X = X.view(np.int8) if X.dtype == np.bool_ else X  # the same bytes, which NumPy converts much faster
         super().__init__(X, meter, share)
         self._dtype = self._dtype if dtype is None else np.dtype(dtype)
         self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
         contiguous = X.flags.c_contiguous or X.flags.f_contiguous
         self._direct = contiguous and X.dtype == self._dtype and X.flags.aligned and shift is None
-        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; it needs rows in one piece.
+        # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; rows must be contiguous.
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
     def _blocks(self) -> list[slice]:
-        budget = (
-            in_memory.CACHE_BYTES
-            if self._direct
-            else BLOCK_BYTES
-            if self._dtype == float_type(self.X.dtype)
-            else FLOAT64_BLOCK_BYTES
-        )
+        converted = BLOCK_BYTES if self._dtype == float_type(self.X.dtype) else FLOAT64_BLOCK_BYTES
+        budget = in_memory.CACHE_BYTES if self._direct else converted
         return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
 
     def _short_blocks(self) -> list[slice]:
-        """Blocks of so few rows that sums within them lose nothing in single precision, and, by rows, stay in cache."""
+        """Blocks of few rows, so that sums in single precision are accurate and, by rows, stay in cache."""
         cached = self.shape[0] if self.X.flags.f_contiguous else max(1, 2**20 // self.shape[1])
         return list(chunks(self.shape[0], 1, min(SUMMED_ROWS, cached)))
 
@@ -76,7 +71,7 @@ class DenseOperator(InMemory):
         return rows if self._shift is None else rows - self._shift
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """X - 1 shift': a few columns apart from the others, or all of them block of rows by block of rows."""
+        """X - 1 shift': a few shifted columns separately, or all columns block of rows by block of rows."""
         if np.count_nonzero(shift) <= SHIFTED_SHARE * self.shape[1]:
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
@@ -91,7 +86,7 @@ class DenseOperator(InMemory):
         return DenseOperator(self.X, meter=self._meter, share=self._share, dtype=np.float64, shift=self._shift)
 
     def transposed(self) -> OperatorMixin:
-        """Return the operator of X', on the same memory where X is read as it is."""
+        """Return the operator of X', on the same memory unless X is shifted."""
         return super().transposed() if self._shift is None else OperatorMixin.transposed(self)
 
     def matmat(self, V: Array, /) -> Array:
@@ -126,8 +121,8 @@ class DenseOperator(InMemory):
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         few = self._few_nonzeros(V)
         if few is not None:
-            kept = self._fused  # columns of rows are worth keeping, columns in one piece are as quickly read again
-            scores = (self.restrict(few).matmat(V[few]) if kept else self.columns(few) @ V[few]) - shift
+            cached = self._fused  # columns of X by rows are worth caching; contiguous columns are read as fast again
+            scores = (self.restrict(few).matmat(V[few]) if cached else self.columns(few) @ V[few]) - shift
             return np.asarray(self.rmatmat(scores), dtype=np.float64), scores
         if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
             self._meter.add(self._share)
@@ -144,11 +139,11 @@ class DenseOperator(InMemory):
             with shared_if_large(rows.size):
                 scores[part] = rows @ V - shift
                 out += rows.T @ scores[part]
-            del rows  # or two blocks would be there when the next is made
+            del rows  # otherwise two blocks exist while the next is made
         return out, scores
 
     def _few_nonzeros(self, V: Array) -> Array | None:
-        """Return the places of the non-zeros of a vector, if it is quicker to take their columns than to multiply."""
+        """Return the non-zeros of a vector if gathering their columns is faster than multiplying all of X."""
         if V.ndim > 1 or self.X.size <= GATHER_MIN_ENTRIES or not self._direct:
             return None
         places, share = nonzeros(V), GATHER_ROWS_SHARE if self._fused else GATHER_COLUMNS_SHARE
@@ -210,19 +205,19 @@ class DenseOperator(InMemory):
 
     def _restricted(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; supports that are tried in turn differ in few columns."""
-        taken = self._taken_over(support)
-        if taken is None:
+        columns = self._reused(support)
+        if columns is None:
             return super()._restricted(support)
-        return DenseOperator(taken, meter=self._meter, share=self._part(support))
+        return DenseOperator(columns, meter=self._meter, share=self._part(support))
 
-    def _taken_over(self, support: Array) -> Array | None:
-        """X[:, support], most of it from the last restriction, if that has most of it."""
+    def _reused(self, support: Array) -> Array | None:
+        """X[:, support], mostly copied from the last restriction, if that has most of these columns."""
         last = self._restriction
         if last is None or self.X.size <= GATHER_MIN_ENTRIES or not 0 < len(last[0]) <= REUSE_SHARE * self.shape[1]:
             return None
-        known, columns = last[0], cast(DenseOperator, last[1]).X
-        places = np.minimum(np.searchsorted(known, support), len(known) - 1)
-        new = np.flatnonzero(known[places] != support)
+        cached, columns = last[0], cast(DenseOperator, last[1]).X
+        places = np.minimum(np.searchsorted(cached, support), len(cached) - 1)
+        new = np.flatnonzero(cached[places] != support)
         if len(new) > len(support) // 2:
             return None
         taken = _take(columns, places)
@@ -230,7 +225,7 @@ class DenseOperator(InMemory):
         return taken
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """X_S loadings in float64; all columns are converted block of rows by block of rows, where they are."""
+        """X_S loadings in float64; if S is all columns, they are converted block of rows by block of rows."""
         if not np.array_equal(support, np.arange(self.shape[1])):
             return super().scores(support, loadings)
         self._meter.add(self._share)
@@ -238,7 +233,7 @@ class DenseOperator(InMemory):
         return np.concatenate([np.asarray(self._rows(part), dtype=np.float64) @ loadings for part in rows])
 
     def column_sums(self) -> Array:
-        """Sum of each column: float64 across blocks, so that single precision does not lose long columns."""
+        """Sum of each column: float64 across blocks, so that long columns do not lose digits in single precision."""
         return self._moments[0].copy()
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
@@ -250,7 +245,7 @@ class DenseOperator(InMemory):
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
-        """Sums and sums of squares of the columns, in one read: who wants the ones soon wants the others."""
+        """Sums and sums of squares of the columns, in one read, because both are needed."""
         self._meter.add(self._share)
         return self._sums(None)
 
@@ -265,8 +260,8 @@ class DenseOperator(InMemory):
                 sums += np.ones(len(block), dtype=self._dtype) @ block
                 squares += np.einsum("ij,ij->j", block, block)
         if self._dtype == np.float32:
-            left = np.flatnonzero(~((squares > FLOAT32_SAFE_SUMS[0]) & (squares < FLOAT32_SAFE_SUMS[1])))
-            sums[left], squares[left] = self._sums_in_double_precision(left, shift)
+            unsafe = np.flatnonzero(~((squares > FLOAT32_SAFE_SUMS[0]) & (squares < FLOAT32_SAFE_SUMS[1])))
+            sums[unsafe], squares[unsafe] = self._sums_in_double_precision(unsafe, shift)
         return sums, squares
 
     def _sums_in_double_precision(self, columns: Array, shift: Array | None) -> tuple[Array, Array]:
@@ -291,7 +286,7 @@ def near_means(rows: Array) -> Array:
 
 
 def _take(X: Array, support: Array) -> Array:
-    """X[:, support], in half the time of indexing, or less: NumPy writes in place where no index can be wrong."""
+    """X[:, support] in at most half the time of indexing: NumPy needs no buffer if no index can be out of range."""
     inside = len(support) > 0 and support.min() >= 0 and support.max() < X.shape[1]
     mode: Literal["clip", "raise"] = "clip" if inside else "raise"
     if X.flags.c_contiguous:

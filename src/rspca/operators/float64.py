@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper, chunks, returned_by
+from rspca.operators.base import OperatorMixin, chunks, returned_by
+from rspca.operators.wrapper import Wrapper
 
 
 @returned_by("to_float64")
 class Float64Columns(Wrapper):
-    """X through its columns, which are exact; products in single precision are not used."""
+    """X computed from its columns, which are exact; products in single precision are not used."""
 
     @property
     def dtype(self) -> np.dtype[Any]:

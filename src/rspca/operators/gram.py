@@ -1,4 +1,4 @@
-"""A covariance or correlation matrix A as an operator: its symmetric square root stands in for the data."""
+"""A covariance or correlation matrix A as an operator: its symmetric square root replaces the data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from rspca.operators.dense import DenseOperator
 
 NEGATIVE_TOL = 1e-8
 """Relative size of negative eigenvalues that count as rounding, as in matrices printed with eight digits."""
-
-
 SQUARE_ROOT_COPIES = 5
 """Matrices of the size of A that exist at once while its square root is computed: counted."""
 
@@ -55,14 +53,14 @@ class GramOperator(OperatorMixin):
         """A as it was given, in which variances are stated."""
         self.matrix = A if worst >= 0.0 else (vectors * values) @ vectors.T
         """A without negative eigenvalues, which no bound may be below."""
-        # a backward stable decomposition of A, and the products that put A and its root together again
+        # rounding of a backward stable decomposition of A, and of the products that form A and its root
         self.gram_error = 16.0 * len(A) * float(np.finfo(np.float64).eps) * float(values[-1])
         self.offset = offset
         self._factor = DenseOperator((root + root.T) / 2.0)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """n by n: the symmetric factor stands in for the samples."""
+        """n by n: the symmetric factor replaces the samples."""
         return self._factor.shape
 
     @property
@@ -117,7 +115,7 @@ class GramOperator(OperatorMixin):
         return self.matrix[support]
 
     def attained(self, support: Array, loadings: Array) -> float:
-        """Return v'Av of the matrix as it was given, less what rounding may have added to it."""
+        """Return v'Av of the matrix as it was given, less its rounding error."""
         block = self.given[np.ix_(support, support)]
         size = np.abs(loadings)
         error = (2 * len(support) + 8) * float(np.finfo(np.float64).eps) * float(size @ np.abs(block) @ size)
@@ -140,10 +138,8 @@ def _checked(A: Any) -> Array:
         raise TypeError(f"A has dtype {A.dtype}; a Gram matrix has real numbers. Convert it with A.astype(float).")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(f"A has shape {A.shape}; a Gram matrix must be square, (n, n), with n >= 1.")
-    check_room(
-        SQUARE_ROOT_COPIES * 8 * A.size, f"the square root of a {len(A)} x {len(A)} matrix",
-        "Give the data themselves instead: they are never made into a square matrix.",
-    )  # fmt: skip
+    remedy = "Give the data themselves instead: they are never made into a square matrix."
+    check_room(SQUARE_ROOT_COPIES * 8 * A.size, f"the square root of a {len(A)} x {len(A)} matrix", remedy)
     A = A.astype(np.float64)
     if not np.isfinite(A).all():
         raise ValueError(
@@ -152,5 +148,5 @@ def _checked(A: Any) -> Array:
         )
     asymmetry = float(np.abs(A - A.T).max())
     if asymmetry > NEGATIVE_TOL * max(float(np.abs(A).max()), np.finfo(float).tiny):
-        raise ValueError(f"A is not symmetric: max|A - A'| = {asymmetry:.3g}. Give (A + A') / 2 if that is meant.")
+        raise ValueError(f"A is not symmetric: max|A - A'| = {asymmetry:.3g}. Give (A + A') / 2 instead.")
     return (A + A.T) / 2.0

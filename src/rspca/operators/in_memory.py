@@ -1,4 +1,4 @@
-"""What the operators of data in memory share: the data, the counter of passes, the float type."""
+"""Base of the dense and the sparse operator of data in memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.base.types import Array
-from rspca.operators.base import Meter, OperatorMixin
+from rspca.operators.base import DataOperator, Meter, OperatorMixin
 
 CACHE_BYTES = 1 << 24
 """Bytes of a block that is read twice while it is in the last-level cache: benchmarks/speed.py."""
@@ -18,39 +17,18 @@ def float_type(stored: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if stored in (np.float16, np.float32) else np.float64)
 
 
-class InMemory(OperatorMixin):
-    """What the dense and the sparse operator share: the data, the counter, and the share of it they read."""
+class InMemory(DataOperator):
+    """An operator of an array or a SciPy sparse matrix."""
 
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
+        super().__init__(X.shape, float_type(X.dtype), meter, share)
         self.X = X
-        self._meter = meter or Meter()
-        self._share = share
-        self._dtype = float_type(X.dtype)
 
     def __sizeof__(self) -> int:
-        """Bytes in memory, by which a cluster decides what is worth moving."""
+        """Bytes in memory; a Dask cluster decides by them what to move."""
         data = self.X if isinstance(self.X, np.ndarray) else self.X.data
         return object.__sizeof__(self) + int(data.nbytes)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples by features."""
-        m, n = self.X.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 for half and single precision data, float64 for everything else."""
-        return self._dtype
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of passes."""
-        return self._meter
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', on the same memory."""
         return type(self)(self.X.T, meter=self._meter, share=self._share)
-
-    def _part(self, support: Array) -> float:
-        return self._share * len(support) / max(1, self.shape[1])

@@ -1,10 +1,10 @@
-"""Products with packed genotypes, compiled by numba, each beside a plain NumPy twin; threads share the rows.
+"""Products with packed genotypes, compiled by numba, each next to a plain NumPy twin; threads share the rows.
 
 A row holds one SNP, four people a byte, two bits each, the lowest first: 00 two copies of allele 1, 01 missing, 10 one
-copy, 11 none. Vectors over people are *planar*: plane q holds people q, q + 4, q + 8, ..., so that each loop below goes
-through bytes and planes in step and vectorizes. Products are in the type of these vectors, float32 or float64; sums are
-in that type within short blocks and float64 across them. Every block is summed by one thread in a fixed order, so the
-number of threads changes no bit of a result.
+copy, 11 none. Vectors over people are *planar*: plane q holds people q, q + 4, q + 8, ..., so that each loop below
+iterates over bytes and planes together and vectorizes. Products are in the type of these vectors, float32 or float64;
+sums are in that type within short blocks and float64 across them. Every block is summed by one thread in a fixed
+order, so the number of threads changes no bit of a result.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _SUMS = {"reassoc", "contract"}
 
 
 def _compiled(function: Callable[..., None]) -> Any:
-    """Compile on first use and keep the machine code on disk; where no folder can be written, say so and go on."""
+    """Compile on first use and cache the machine code on disk; warn if no folder can be written."""
     try:
         return kept_if_possible(numba.njit(nogil=True, fastmath=_SUMS, cache=True)(function))
     except RuntimeError as error:  # numba found no folder that it may write to
         if "cannot cache" not in str(error):
             raise
         warnings.warn(
-            "numba found no folder in which to keep compiled kernels, so every new process compiles them again (some "
+            "numba found no folder in which to cache compiled kernels, so every new process compiles them again (some "
             "seconds). Set NUMBA_CACHE_DIR to a folder that can be written.",
             UserWarning,
             stacklevel=2,
@@ -71,7 +71,7 @@ def _compiled(function: Callable[..., None]) -> Any:
 
 @numba.njit(inline="always")
 def _copies(byte: Any) -> Any:
-    """Return the four numbers of copies in a byte, two bits each; 3 stands for a missing call."""
+    """Return the four numbers of copies in a byte, two bits each; 3 means a missing call."""
     x = np.uint32(byte)
     return (~x & _HIGH) | ((x ^ (x >> _1)) & _LOW)
 
@@ -104,21 +104,23 @@ def _one_dot(row: Any, p: Any, fill: Any) -> Any:
 
 @numba.njit(fastmath=_SUMS)
 def _one_dot_complete(row: Any, p: Any) -> Any:
-    """Return the same where no call is missing: two steps less for each."""
+    """Return the sum over people of x * p if no call is missing, which takes two steps less for each byte."""
     p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
     total = p.dtype.type(0)
     for i in range(row.size):
         e = _copies(row[i])
         total += (
-            p0[i] * _float(e & _THREE) + p1[i] * _float((e >> _2) & _THREE)
-            + p2[i] * _float((e >> _4) & _THREE) + p3[i] * _float(e >> _6)
-        )  # fmt: skip
+            p0[i] * _float(e & _THREE)
+            + p1[i] * _float((e >> _2) & _THREE)
+            + p2[i] * _float((e >> _4) & _THREE)
+            + p3[i] * _float(e >> _6)
+        )
     return total
 
 
 @numba.njit(fastmath=_SUMS)
 def _four_dots(row: Any, p: Any, fill: Any) -> Any:
-    """Return four such sums: the bytes are taken apart once for all of them."""
+    """Return the sums over people of x * p for four vectors p: each byte is decoded once for all of them."""
     a0, a1, a2, a3 = p[0, 0], p[0, 1], p[0, 2], p[0, 3]
     b0, b1, b2, b3 = p[1, 0], p[1, 1], p[1, 2], p[1, 3]
     c0, c1, c2, c3 = p[2, 0], p[2, 1], p[2, 2], p[2, 3]
@@ -290,12 +292,12 @@ def plain_count_rows(packed: Array, rows: Array, first: int, last: int, mask: Ar
 
 
 class _Threads:
-    """The pool that kernels share: callers in several Python threads take turns, and a forked child starts its own."""
+    """The thread pool of all kernels: callers in several Python threads take turns; a forked child makes its own."""
 
     def __init__(self) -> None:
-        self.start_anew()
+        self.reset()
 
-    def start_anew(self) -> None:
+    def reset(self) -> None:
         self.lock = threading.Lock()
         self.size = 0
         self.pool: ThreadPoolExecutor | None = None
@@ -308,7 +310,7 @@ class _Threads:
 
 _threads = _Threads()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.start_anew)
+    os.register_at_fork(after_in_child=_threads.reset)
 
 
 def in_blocks(task: Callable[[int], None], count: int) -> None:
@@ -330,12 +332,12 @@ def in_blocks(task: Callable[[int], None], count: int) -> None:
             work()
         finally:
             wait(others)
-    for one in others:
-        one.result()
+    for future in others:
+        future.result()
 
 
 def block_rows(n: int, width: int, columns: int = 1, partial_bytes: int = 0) -> int:
-    """Return how many rows a block has: the same for any number of threads."""
+    """Return the number of rows of a block, which does not depend on the number of threads."""
     if 4 * n * width * columns <= SERIAL_PRODUCTS:
         return max(1, n)
     most = min(MAX_BLOCKS, max(4, PARTIAL_BYTES // partial_bytes)) if partial_bytes else MAX_BLOCKS
@@ -349,12 +351,12 @@ _ready: set[np.dtype[Any]] = set()
 
 
 def ready(dtype: Any) -> bool:
-    """Tell whether every kernel is compiled for this type, or loaded from disk, in this process."""
+    """Return whether every kernel is compiled for this type, or loaded from disk, in this process."""
     return np.dtype(dtype) in _ready
 
 
 def are_kept(dtype: Any) -> bool:
-    """Tell whether an earlier run compiled the kernels for this type, so that they are only loaded."""
+    """Return whether an earlier run compiled the kernels for this type, so that they are only loaded."""
     return is_kept(unpack_rows, np.dtype(dtype).name)  # of all kernels, its arguments have no other type of floats
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import Moments, OperatorMixin, Wrapper
+from rspca.operators.base import Moments, OperatorMixin
+from rspca.operators.wrapper import Wrapper
 
 
 class WithMoments(Wrapper):
@@ -18,22 +17,24 @@ class WithMoments(Wrapper):
 
     def __init__(self, inner: OperatorMixin, moments: Moments | None = None) -> None:
         super().__init__(inner)
-        if moments is not None:
-            self.moments = moments
+        self._moments = moments
 
-    @cached_property
     def moments(self) -> Moments:
         """Sums and Gram matrix of X - 1 shift', and the shift."""
-        return self.inner.moments()
+        if self._moments is None:
+            self._moments = self.inner.moments()
+        return self._moments
 
     def column_sums(self) -> Array:
         """Sum of each column."""
-        return self.shape[0] * self.moments.shift + self.moments.sums
+        shift, sums, _ = self.moments()
+        return self.shape[0] * shift + sums
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2."""
-        move = self.moments.shift - (0.0 if shift is None else shift)
-        return np.diagonal(self.moments.gram) + (2.0 * self.moments.sums + self.shape[0] * move) * move
+        near, sums, gram = self.moments()
+        move = near - (0.0 if shift is None else shift)
+        return np.diagonal(gram) + (2.0 * sums + self.shape[0] * move) * move
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64."""
@@ -41,7 +42,7 @@ class WithMoments(Wrapper):
 
     def gram_about(self, support: Array, mean: Array) -> Array:
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64."""
-        shift, sums, gram = self.moments
+        shift, sums, gram = self.moments()
         gram = gram.copy() if len(support) == len(gram) else gram[np.ix_(support, support)]
         move, sums = (shift - mean)[support], sums[support]
         if move.any():
@@ -84,4 +85,4 @@ class WithMoments(Wrapper):
 
     def to_float64(self) -> OperatorMixin:
         """X with products in float64; the moments are float64 already."""
-        return self if self.dtype == np.float64 else WithMoments(self.inner.to_float64(), self.moments)
+        return self if self.dtype == np.float64 else WithMoments(self.inner.to_float64(), self.moments())

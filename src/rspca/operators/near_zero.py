@@ -28,10 +28,10 @@ class NearZero(NamedTuple):
 
 
 def near_zero(op: OperatorMixin) -> NearZero:
-    """Return X with the columns whose mean is large against their spread shifted to it, and the means that are left.
+    """Return X with columns whose mean is large against their spread shifted by it, and the remaining means.
 
     Such columns are found by the digits that their sums of squares lose. Whether they vary, and how much, is decided
-    by the entries themselves less a number of their own float type, which is exact where it matters.
+    by their entries after subtracting a number of the same float type, which is exact where it matters.
     """
     m, n = op.shape
     mean, shift, constant = op.sums / m, np.zeros(n), np.zeros(n, dtype=bool)
@@ -44,32 +44,32 @@ def near_zero(op: OperatorMixin) -> NearZero:
             part = op.restrict(columns)
         else:
             columns = np.arange(n)
-        nearest, left, norms = _nearest(part, np.where(doubtful, mean, 0.0)[columns])
+        nearest, rest, norms = _nearest(part, np.where(doubtful, mean, 0.0)[columns])
         still = doubtful[columns] & (norms == 0.0)
         far = doubtful[columns] & ~still & ~(part.sq_norms <= FAR_FROM_ZERO[op.dtype] * norms)
         constant[columns[still]], mean[columns[still]] = True, nearest[still]
-        shift[columns[far]], mean[columns[far]] = nearest[far], left[far]
+        shift[columns[far]], mean[columns[far]] = nearest[far], rest[far]
     return NearZero(op.shifted(shift) if shift.any() else op, mean, shift, constant)
 
 
 def about(op: OperatorMixin, mean: Array) -> tuple[OperatorMixin, Array]:
-    """Return X - 1 shift' and mean - shift for the means of other data: columns far from zero are shifted to theirs."""
+    """Return X - 1 shift' and mean - shift for the means of other data, with columns far from zero shifted."""
     with np.errstate(over="ignore", invalid="ignore"):
         far = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * op.column_sq_norms(mean))
     return shifted_to(op, mean, far)
 
 
 def shifted_to(op: OperatorMixin, mean: Array, far: Array) -> tuple[OperatorMixin, Array]:
-    """Return X - 1 shift' and mean - shift, with the shift of these columns as near to their mean as floats allow."""
+    """Return X - 1 shift' and mean - shift; the shift of these columns is the float closest to their mean."""
     shift = np.where(far, mean, 0.0).astype(op.dtype).astype(np.float64)
     return op.shifted(shift) if shift.any() else op, mean - shift
 
 
 def _nearest(op: OperatorMixin, mean: Array) -> tuple[Array, Array, Array]:
-    """Return numbers of the float type nearest to the column means, what they leave of the means, and the norms then.
+    """Return the floats closest to the column means, the rest of the means, and the squared norms about them.
 
-    A mean that was summed far from zero is off by the rounding of that sum; the mean of what is left of the columns
-    corrects it. A constant column becomes zero.
+    A mean of numbers far from zero has the rounding error of its sum; the mean of the residuals corrects it. A constant
+    column becomes zero.
     """
     nearest = np.asarray(mean, dtype=op.dtype).astype(np.float64)
     for _ in range(MEAN_CORRECTIONS):

@@ -1,4 +1,4 @@
-"""Genotypes multiplied as they lie in PLINK 1 files: two bits each, mapped from disk, never unpacked as a whole."""
+"""Genotypes multiplied in the format of PLINK 1 files: two bits each, mapped from disk, never unpacked as a whole."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import Meter, OperatorMixin
+from rspca.operators.base import DataOperator, Meter
 
 Rows = tuple[Array, Array, int, int]
-"""What every kernel is told first: bytes, the rows of them that are columns of X, the first and the last of these."""
+"""First arguments of every kernel: bytes, the rows of them that are columns of X, the first and the last of these."""
 
 
 class Part(NamedTuple):
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """How many calls of each SNP are missing, one copy, two copies."""
+    """Number of missing calls of each SNP, of calls with one copy, and with two copies."""
 
     missing: Array
     one: Array
@@ -36,7 +36,7 @@ class Calls(NamedTuple):
         return (self.one + 2.0 * self.two) / np.maximum(n_people - self.missing, 1)
 
 
-class PackedOperator(OperatorMixin):
+class PackedOperator(DataOperator):
     """Copies of allele 1 (0, 1, 2), people by SNPs, read from packed bytes; a missing call is the mean of its SNP.
 
     Products are float32 or float64, as the kernels state; sums over columns come from counts and are exact. X'(Xv) is
@@ -51,9 +51,9 @@ class PackedOperator(OperatorMixin):
     people : array of int, optional
         The rows of X among them; all by default.
     fill : array, optional
-        What stands for a missing call of each SNP; the mean over observed calls by default.
+        Replacement for missing calls of each SNP; the mean over observed calls by default.
     dtype : data-type
-        float64, or float32, a little quicker.
+        float64, or float32, which is a little faster.
     """
 
     own_threads = True
@@ -70,14 +70,13 @@ class PackedOperator(OperatorMixin):
         meter: Meter | None = None,
         share: float = 1.0,
     ) -> None:
+        ends = np.cumsum([len(part.rows) for part in parts])
+        super().__init__((n_people if people is None else len(people), ends[-1]), dtype, meter, share)
         self._sources = [part.packed for part in parts]
         self.parts = [Part(_read_only(part.packed), np.asarray(part.rows, dtype=np.int64)) for part in parts]
         self.n_people = n_people
         self.people = people
-        self._dtype = np.dtype(dtype)
-        self._meter = meter or Meter()
-        self._share = share
-        self._ends = np.cumsum([len(part.rows) for part in self.parts])
+        self._ends = ends
         self._width = (n_people + 3) // 4
         if calls is not None:
             self.calls = calls
@@ -85,7 +84,7 @@ class PackedOperator(OperatorMixin):
         self._incomplete = self.calls.missing > 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send the names of mapped files, not their contents."""
+        """Return the state with names of mapped files, not their contents."""
         return self.__dict__ | {
             "parts": [part.rows for part in self.parts],
             "_sources": [_Mapped.of(source) for source in self._sources],
@@ -99,31 +98,16 @@ class PackedOperator(OperatorMixin):
         ]
 
     def __sizeof__(self) -> int:
-        """Bytes in memory, by which a cluster decides what is worth moving; mapped files take none."""
-        mine = sum(one.nbytes for one in self._sources if not isinstance(one, np.memmap))
-        return object.__sizeof__(self) + mine + 40 * self.shape[1]
+        """Bytes in memory, without mapped files; a Dask cluster decides by them what to move."""
+        copied = sum(source.nbytes for source in self._sources if not isinstance(source, np.memmap))
+        return object.__sizeof__(self) + copied + 40 * self.shape[1]
 
     @property
     def _kernels(self) -> ModuleType:
-        """The compiled kernels: only who multiplies packed genotypes needs numba."""
+        """The compiled kernels; only products with packed genotypes need numba."""
         from rspca.operators import kernels
 
         return kernels
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """People by SNPs."""
-        return self.n_people if self.people is None else len(self.people), int(self._ends[-1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64, as asked for."""
-        return self._dtype
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of passes."""
-        return self._meter
 
     @cached_property
     def calls(self) -> Calls:
@@ -146,7 +130,7 @@ class PackedOperator(OperatorMixin):
         """X V, reading the SNPs on which V is not zero."""
         V = np.asarray(V)
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
-        self._meter.add(self._share * len(used) / self.shape[1])
+        self._meter.add(self._part(used))
         width = int(np.prod(V.shape[1:], dtype=np.intp))
         weights = np.ascontiguousarray(V[used].reshape(len(used), width), dtype=self._dtype)
         sums = np.zeros((weights.shape[1], 4, self._width))
@@ -190,7 +174,7 @@ class PackedOperator(OperatorMixin):
     def columns(self, support: Array, /) -> Array:
         """X[:, support], unpacked."""
         support = np.asarray(support, dtype=np.intp)
-        self._meter.add(self._share * len(support) / self.shape[1])
+        self._meter.add(self._part(support))
         part = Part(self._gathered(support), np.arange(len(support)))
         rest = (self._fill[support], self._incomplete[support])
         out = np.empty((len(support), 4 * self._width), dtype=self._dtype)
@@ -207,13 +191,11 @@ class PackedOperator(OperatorMixin):
         """Sum over people of (x_ij - shift_j)^2, missing calls filled."""
         shift = np.zeros(self.shape[1]) if shift is None else shift
         none = self.shape[0] - sum(self.calls)
-        return (
-            none * shift**2 + self.calls.one * (1.0 - shift) ** 2 + self.calls.two * (2.0 - shift) ** 2
-            + self.calls.missing * (self._fill64() - shift) ** 2
-        )  # fmt: skip
+        observed = none * shift**2 + self.calls.one * (1.0 - shift) ** 2 + self.calls.two * (2.0 - shift) ** 2
+        return observed + self.calls.missing * (self._fill64() - shift) ** 2
 
     def _fill64(self) -> Array:
-        """Return the fill values in double precision: the mean itself where that is what was rounded."""
+        """Return the fill values in float64: the unrounded mean if the fill value is the rounded mean."""
         mean = self.mean
         return np.where(self._fill == mean.astype(self._dtype), mean, self._fill)
 
@@ -230,14 +212,14 @@ class PackedOperator(OperatorMixin):
         return self._with(parts, support, share=1.0)
 
     def restricted_bytes(self, k: int) -> int:
-        """Memory of k SNPs, packed."""
+        """Bytes of k SNPs, packed."""
         return k * self._width
 
     def restrict(self, support: Array) -> PackedOperator:
         """Return the operator of a packed copy of some SNPs: a sixteenth of what they take in float32."""
         support = np.asarray(support, dtype=np.intp)
         part = Part(self._gathered(support), np.arange(len(support)))
-        return self._with([part], support, share=self._share * len(support) / self.shape[1])
+        return self._with([part], support, share=self._part(support))
 
     def to_float64(self) -> PackedOperator:
         """Return the same genotypes, and the same values for missing calls, with products in float64."""
@@ -251,20 +233,18 @@ class PackedOperator(OperatorMixin):
 
     def _like(self, fill: Array, dtype: Any) -> PackedOperator:
         parts = [Part(source, part.rows) for source, part in zip(self._sources, self.parts, strict=True)]
-        return PackedOperator(
-            parts, self.n_people, self.people, fill=fill, dtype=dtype, calls=self.calls, meter=self._meter,
-            share=self._share,
-        )  # fmt: skip
+        return self._made(parts, fill=fill, dtype=dtype, calls=self.calls, share=self._share)
 
     def _with(self, parts: Sequence[Part], support: Array, share: float) -> PackedOperator:
         calls = Calls(*(count[support] for count in self.calls))
-        return PackedOperator(
-            parts, self.n_people, self.people, fill=self._fill[support], dtype=self._dtype, calls=calls,
-            meter=self._meter, share=share,
-        )  # fmt: skip
+        return self._made(parts, fill=self._fill[support], dtype=self._dtype, calls=calls, share=share)
+
+    def _made(self, parts: Sequence[Part], **options: Any) -> PackedOperator:
+        """Return an operator of other parts for the same people, with the same counter of passes."""
+        return PackedOperator(parts, self.n_people, self.people, meter=self._meter, **options)
 
     def _gathered(self, support: Array) -> Array:
-        """Return the rows of bytes of some SNPs, in the order asked for."""
+        """Return the rows of bytes of some SNPs, in the given order."""
         gathered = np.empty((len(support), self._width), dtype=np.uint8)
         starts = np.concatenate([[0], self._ends[:-1]])
         for number, part in enumerate(self.parts):
@@ -272,24 +252,25 @@ class PackedOperator(OperatorMixin):
             gathered[chosen] = part.packed[part.rows[support[chosen] - starts[number]]]
         return _read_only(gathered)
 
-    # --- how people, parts and threads are laid out -----------------------------------------------------------------
+    # --- layout of people, parts and threads ------------------------------------------------------------------------
 
     def _columns_of_parts(self) -> list[tuple[Part, slice]]:
         starts = [0, *self._ends[:-1]]
         return [(part, slice(int(a), int(b))) for part, a, b in zip(self.parts, starts, self._ends, strict=True)]
 
     def _parts_of(self, support: Array) -> list[tuple[Part, Array, slice]]:
-        """Return for each file the SNPs of a sorted support: where in the file, which columns, which of the support."""
-        found = []
+        """Return the SNPs of a sorted support for each file: rows of the file, columns of X, positions in support."""
+        chosen_parts = []
         for part, columns in self._columns_of_parts():
             first, last = np.searchsorted(support, [columns.start, columns.stop])
             chosen = support[first:last]
             if len(chosen):
-                found.append((Part(part.packed, part.rows[chosen - columns.start]), chosen, slice(first, last)))
-        return found
+                rows = Part(part.packed, part.rows[chosen - columns.start])
+                chosen_parts.append((rows, chosen, slice(first, last)))
+        return chosen_parts
 
     def _planes(self, U: Array) -> Array:
-        """Return the columns of U as kernels read them, with zeros for people who are not in X."""
+        """Return the columns of U in the planar layout of the kernels, with zeros for people who are not in X."""
         U = U.reshape(self.shape[0], -1).astype(self._dtype, copy=False)
         if self.people is not None:
             everyone = np.zeros((self.n_people, U.shape[1]), dtype=self._dtype)
@@ -298,7 +279,7 @@ class PackedOperator(OperatorMixin):
         return np.asarray(self._kernels.planar(U, self._width))
 
     def _mask(self) -> Array:
-        """Return a byte for each four people, with the low bit of each who is in X."""
+        """Return a byte for every four people, with the low bit of each person in X set."""
         chosen = np.zeros(4 * self._width, dtype=np.uint8)
         chosen[slice(self.n_people) if self.people is None else self.people] = 1
         return np.asarray((chosen.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(1), dtype=np.uint8)
@@ -315,7 +296,7 @@ def _call(kernel: Callable[..., None], rest: tuple[Array, ...], rows: Rows, out:
 
 
 class _Mapped(NamedTuple):
-    """Rows of bytes as they travel: the file that they are mapped from, or the bytes themselves."""
+    """Pickled rows of bytes: the file that they are mapped from, or the bytes themselves."""
 
     filename: str | None
     offset: int
@@ -323,7 +304,7 @@ class _Mapped(NamedTuple):
 
     @classmethod
     def of(cls, packed: Array) -> _Mapped:
-        """Return how to find these rows again; a slice of a mapping does not know where in the file it starts."""
+        """Return file and offset of a whole mapping; other rows, such as slices of a mapping, are sent themselves."""
         if isinstance(packed, np.memmap) and packed.filename is not None and packed.flags.c_contiguous:
             name = str(packed.filename)
             if packed.offset + packed.nbytes == os.path.getsize(name):
@@ -338,7 +319,7 @@ class _Mapped(NamedTuple):
 
 
 def _read_only(array: Array) -> Array:
-    """Return a view that cannot be written: kernels are compiled for that kind of array alone."""
+    """Return a read-only view; kernels are compiled only for read-only arrays."""
     view = np.ascontiguousarray(array).view(np.ndarray)
     view.flags.writeable = False
     return view

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper, chunks, returned_by
+from rspca.operators.base import OperatorMixin, chunks, returned_by
+from rspca.operators.wrapper import Wrapper
 
 CACHED_BYTES = 1 << 26
 """Bytes of shifted columns that are stored; larger ones are read again for each product: benchmarks/centering.py."""
@@ -16,9 +17,9 @@ CACHED_BYTES = 1 << 26
 
 @returned_by("shifted")
 class Shifted(Wrapper):
-    """X - 1 shift', in which the columns with a shift are multiplied apart from the others.
+    """X - 1 shift', in which the columns with a shift are multiplied separately.
 
-    A product with columns whose mean is 1e6 times their spread has lost six digits before the mean is taken off.
+    A product with columns whose mean is 1e6 times their spread loses six digits before the mean is subtracted.
     Subtracting a number of the same float type first loses none.
     """
 
@@ -72,16 +73,16 @@ class Shifted(Wrapper):
             norms[far] = np.einsum("ij,ij->j", about, about)
         return norms
 
-    def reach(self) -> Array:
-        """Lengths of the columns as they are, and of what is left of those that are shifted."""
-        lengths = np.array(self.inner.reach())
+    def rounding_lengths(self) -> Array:
+        """Lengths of the columns; of shifted columns after the shift."""
+        lengths = np.array(self.inner.rounding_lengths())
         if not isinstance(self.inner, Wrapper):  # the columns are exact
             lengths[self._far] = 0.0
         lengths[self._far] += np.sqrt(self.sq_norms[self._far])
         return lengths
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Restrict data and shift alike."""
+        """Restrict data and shift."""
         part, shift = self.inner.restrict(support), self.shift[support]
         return part.shifted(shift) if shift.any() else part
 

@@ -19,7 +19,7 @@ SPARSE_PRODUCT_SHARE = 0.01
 
 
 def each_entry_once(X: Any) -> Any:
-    """Return a CSR or CSC matrix whose entries are stored once each, which sums of squares need; a copy if need be."""
+    """Return a CSR or CSC matrix without duplicate entries, which sums of squares need; a copy if there are any."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -30,7 +30,7 @@ class SparseOperator(InMemory):
     """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
 
     first_block = 1
-    """Several vectors cost as much together as one by one, and one by one each learns from those before."""
+    """A block of vectors costs as much as the same vectors one by one, and then each can use those before it."""
 
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
@@ -85,7 +85,7 @@ class SparseOperator(InMemory):
 
     @cached_property
     def _by_column(self) -> Any:
-        """X in the order of columns, from which some are quickly taken, if it is so stored or small enough to copy."""
+        """X by columns, from which selecting some is fast, if it is stored so or small enough to copy; else X."""
         small = self.X.data.nbytes + self.X.indices.nbytes <= in_memory.CACHE_BYTES
         return self.X.tocsc() if small else self.X
 
@@ -95,10 +95,10 @@ class SparseOperator(InMemory):
         return np.asarray(self._by_column[:, support].toarray())
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64: a sparse product, or one of rows that are made dense a few at a time."""
+        """X_S'X_S in float64: a sparse product, or a dense one of a few rows at a time."""
         self._meter.add(self._part(support))
-        some = self.X if np.array_equal(support, np.arange(self.shape[1])) else self._by_column[:, support]
-        rows = some.tocsr().astype(np.float64, copy=False)
+        whole = np.array_equal(support, np.arange(self.shape[1]))
+        rows = (self.X if whole else self._by_column[:, support]).tocsr().astype(np.float64, copy=False)
         m, n = rows.shape
         if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
             product = (rows.T @ rows).tocoo()
@@ -134,18 +134,18 @@ class SparseOperator(InMemory):
         return self._column_totals(np.asarray(self.X.data, dtype=np.float64))
 
     def _column_totals(self, entries: Array) -> Array:
-        """Sum of these values in the places of the stored entries: a product, which is quicker than counting bins."""
+        """Column sums of these values at the stored entries: a product, which is faster than np.bincount."""
         values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
         return np.asarray(values.T @ np.ones(self.shape[0]))
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""
-        kept = cast(SparseOperator | None, self._last_restriction(support))
-        if kept is None and self._by_column.format != "csc":
-            self._meter.add(self._share)  # to find columns among rows everything is read: a product is quicker
+        cached = cast(SparseOperator | None, self._last_restriction(support))
+        if cached is None and self._by_column.format != "csc":
+            self._meter.add(self._share)  # selecting columns of rows reads everything: a product is faster
             return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
         self._meter.add(self._part(support))
-        columns = self._by_column[:, support] if kept is None else kept.X
+        columns = self._by_column[:, support] if cached is None else cached.X
         return np.asarray(columns.astype(np.float64, copy=False) @ loadings)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
@@ -156,7 +156,7 @@ class SparseOperator(InMemory):
         return np.asarray((scaled @ X.T).toarray())
 
     def restricted_bytes(self, k: int) -> int:
-        """Memory of k columns, still sparse, if they are as full as the others."""
+        """Bytes of k columns, still sparse, of average density."""
         each = self.X.data.itemsize + self.X.indices.itemsize
         return int(self.X.nnz * each * min(1.0, k / max(1, self.shape[1])))
 

@@ -1,13 +1,14 @@
-"""Centering and scaling as operators round an operator: no centered, scaled or dense copy of the data is made."""
+"""Centering and scaling as wrappers: no centered, scaled or dense copy of the data is made."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.base import OperatorMixin
+from rspca.operators.low_rank import LowRankUpdate, loses_digits, minus_outer
 from rspca.operators.near_zero import near_zero
-from rspca.operators.rank_one import LowRank, cancels, less_outer
+from rspca.operators.wrapper import Wrapper
 
 CANCELLATION_MAX = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """Arithmetic: ratio of a sum of squares to a variance obtained from it by subtraction: two digits of seven are lost
@@ -15,7 +16,7 @@ in float32, four of sixteen in float64."""
 
 
 class Centered(Wrapper):
-    """X - 1 mean', with the column means of X. Centering what is centered changes nothing.
+    """X - 1 mean', with the column means of X. Centering twice changes nothing.
 
     Columns far from zero are shifted before they are multiplied, so `inner` is X - 1 shift', and `inner_mean` its mean.
     """
@@ -47,7 +48,7 @@ class Centered(Wrapper):
         self.inner_mean: Array = inner_mean
         self.shift: Array = np.zeros(self.shape[1]) if shift is None else shift
         self.constant: Array = np.zeros(self.shape[1], dtype=bool) if constant is None else constant
-        """Columns that do not vary, and are not zero: they take no part in products, which would leave rounding."""
+        """Constant columns that are not zero: products leave them out, because only rounding would remain of them."""
         self._constant = np.flatnonzero(self.constant)
 
     @property
@@ -70,19 +71,19 @@ class Centered(Wrapper):
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 mean')' U."""
         total = np.asarray(np.sum(U, axis=0, dtype=np.float64))
-        return self._without_constant(less_outer(self.inner.rmatmat(U), self.inner_mean, total))
+        return self._without_constant(minus_outer(self.inner.rmatmat(U), self.inner_mean, total))
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """Both in one read: what rounding, or `shift`, leaves of the sum of the scores is taken off with the mean."""
+        """Both in one read; the mean times the sum of the scores, nonzero by rounding or `shift`, is subtracted."""
         V = self._without_constant(V)
         product, scores = self.inner.gram_and_scores(V, self.inner_mean @ V + shift)
-        # Exact scores would sum to zero. These do so up to rounding, which a large mean would make large again.
+        # Exact scores sum to zero. These do so up to rounding, which a large mean would amplify.
         total = np.sum(scores, axis=0, dtype=np.float64)
         product = product - np.multiply.outer(self.inner_mean, total)
         return self._without_constant(product), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """Centered scores in float64: about their own mean, which is exact where the column means are rounded."""
+        """Centered scores in float64, about their own mean, which is more accurate than the column means."""
         if len(self._constant):
             varying = ~self.constant[support]
             support, loadings = support[varying], loadings[varying]
@@ -123,7 +124,7 @@ class Centered(Wrapper):
         return norms
 
     def _about_mean(self) -> Array:
-        """Sum of squares less that of the mean; about the mean itself where the difference would lose digits."""
+        """Sum of squares less that of the mean; computed about the mean if the difference would lose digits."""
         m, n = self.shape
         raw = self.inner.column_sq_norms()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -136,8 +137,8 @@ class Centered(Wrapper):
         return norms
 
     def samples_gram(self, weights: Array | None = None) -> Array:
-        """X W X' about the mean: three terms of rank one less, unless these would cancel most of it."""
-        if cancels(self, weights):
+        """X W X' less the terms of the mean, unless most digits would cancel."""
+        if loses_digits(self, weights):
             return super().samples_gram(weights)
         if len(self._constant):
             weights = self._without_constant(np.ones(self.shape[1]) if weights is None else weights)
@@ -145,13 +146,13 @@ class Centered(Wrapper):
         along = self.inner.scores(np.arange(self.shape[1]), weighted)
         return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.inner_mean)
 
-    def reach(self) -> Array:
-        """Lengths of the data, of what centering leaves of them, and of the means."""
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data, of the centered data, and of the means."""
         means = np.sqrt(self.shape[0]) * np.abs(self.inner_mean)
-        return np.where(self.constant, 0.0, self.inner.reach() + np.sqrt(self.sq_norms) + means)
+        return np.where(self.constant, 0.0, self.inner.rounding_lengths() + np.sqrt(self.sq_norms) + means)
 
     def restrict(self, support: Array) -> Centered:
-        """Restrict data and means alike."""
+        """Restrict data and means."""
         return Centered(
             self.inner.restrict(support),
             self.inner_mean[support],
@@ -163,7 +164,7 @@ class Centered(Wrapper):
         """X' - mean 1'."""
         if len(self._constant):
             return super().transposed()
-        return LowRank(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
+        return LowRankUpdate(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
 
     def to_float64(self) -> OperatorMixin:
         """X - 1 mean' with products in float64, the means computed again."""
@@ -226,7 +227,7 @@ class Scaled(Wrapper):
         return self.weights[rows, None] * self.inner.gram_between(rows, columns) * self.weights[columns]
 
     def gram_rows(self, support: Array) -> Array:
-        """X_S'X, scaled: before the product where there is one, because unscaled squares may leave float range."""
+        """X_S'X, scaled before the product if there are samples, because unscaled squares may leave float range."""
         if self.inner.has_samples:
             return super().gram_rows(support)
         return self.weights[support, None] * self.inner.gram_rows(support) * self.weights
@@ -245,9 +246,9 @@ class Scaled(Wrapper):
         """X S W S X'."""
         return self.inner.samples_gram(self.weights**2 if weights is None else weights * self.weights**2)
 
-    def reach(self) -> Array:
+    def rounding_lengths(self) -> Array:
         """Lengths of the data, scaled."""
-        return self.weights * self.inner.reach()
+        return self.weights * self.inner.rounding_lengths()
 
     def data_errors(self) -> Array:
         """Errors of the data, scaled."""
@@ -259,7 +260,7 @@ class Scaled(Wrapper):
         return self.inner.gram_error * float(self.weights.max(initial=0.0)) ** 2
 
     def attained(self, support: Array, loadings: Array) -> float:
-        """Return a variance that the loadings surely have."""
+        """Return a proven lower bound on the variance of the loadings."""
         if self.inner.has_samples:
             return super().attained(support, loadings)
         return self.inner.attained(support, self.weights[support] * loadings)
@@ -269,7 +270,7 @@ class Scaled(Wrapper):
         return self if self.dtype == np.float64 else Scaled(self.inner.to_float64(), self.weights)
 
     def restrict(self, support: Array) -> Scaled:
-        """Restrict data and weights alike."""
+        """Restrict data and weights."""
         return Scaled(self.inner.restrict(support), self.weights[support])
 
     def transposed(self) -> OperatorMixin:
@@ -278,16 +279,16 @@ class Scaled(Wrapper):
 
 
 class Standardized(Scaled):
-    """X with each column divided by its spread, which is found from X itself.
+    """X with each column divided by its spread, which is computed from X itself.
 
-    A constant column stays as it is if it is not centered; if it is, nothing is left of it, not even rounding.
+    A constant column stays as it is, or is exactly zero if it is centered.
 
     scale=True: the standard deviation (ddof 0); "patterson": sqrt(2p(1-p)), p half the mean, for genotypes.
     """
 
     def __init__(self, inner: OperatorMixin, scale: bool | str) -> None:
         self.scale = scale
-        about_mean = Centered(inner)  # itself, if it is centered
+        about_mean = Centered(inner)  # inner itself if it is centered
         varies, spread = self._spread(about_mean)
         length = inner.sq_norms > 0.0
         super().__init__(inner, np.where(length, 1.0 / np.where(varies, spread, 1.0), 0.0))
@@ -326,12 +327,12 @@ def _relative_errors(about_mean: Centered, scale: bool | str) -> Array:
             lost = 1.0 / np.abs(1.0 - about_mean.mean / 2.0)
         return np.where(np.isfinite(lost), (m + 64) * eps * (1.0 + lost), 0.0)
     norms = about_mean.sq_norms
-    before = np.minimum(about_mean.reach() ** 2, CANCELLATION_MAX[about_mean.dtype] * norms)
+    before = np.minimum(about_mean.rounding_lengths() ** 2, CANCELLATION_MAX[about_mean.dtype] * norms)
     return (m + 64) * eps * np.divide(before, norms, out=np.ones(n), where=norms > 0.0)
 
 
 class RowScaled(Wrapper):
-    """diag(weights) X: what scaling features means for the transpose."""
+    """diag(weights) X, the transpose of a scaled operator."""
 
     def __init__(self, inner: OperatorMixin, weights: Array) -> None:
         super().__init__(inner)

@@ -1,4 +1,4 @@
-"""Rows on disk that are handed out by slices: those of a sparse matrix in three arrays, and some columns of any."""
+"""Sources of rows on disk, read by slices: a sparse matrix in three arrays, and a selection of columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AVERAGED_ROWS = 256
 
 
 class SomeColumns:
-    """Some columns of rows that come in slices, picked from each block after it is read."""
+    """A selection of columns of another source of rows, taken from each block after it is read."""
 
     def __init__(self, source: Any, columns: Array) -> None:
         self.source, self.picked = source, np.asarray(columns, dtype=np.intp)
@@ -29,14 +29,14 @@ class SomeColumns:
 
 
 class StoredRows:
-    """Rows of a sparse matrix whose three arrays are on disk, read without looking at the others.
+    """Rows of a sparse matrix whose three arrays are on disk; only the rows of a slice are read.
 
     Parameters
     ----------
     data, indices : arrays with slices, such as HDF5 datasets
         Entries and their columns, row after row.
     indptr : array
-        Where each row begins, and the last one ends.
+        Start of each row, and end of the last one.
     n : int
         Columns.
     """
@@ -47,7 +47,7 @@ class StoredRows:
         entries = np.diff(self.indptr)
         ends = (int(self.indptr[0]), int(self.indptr[-1])) if len(self.indptr) else (0, 0)
         if ends != (0, data.shape[0]) or data.shape != indices.shape or entries.min(initial=0) < 0:
-            raise ValueError("the beginnings of its rows do not fit its entries")
+            raise ValueError("its row starts do not match its entries")
         for start in range(0, data.shape[0], INDICES_AT_ONCE):
             part = indices[start : start + INDICES_AT_ONCE]
             if part.min() < 0 or part.max() >= n:
@@ -63,7 +63,7 @@ class StoredRows:
 
 
 def row_bytes_of(source: Any) -> int:
-    """Return what a row takes in memory, as it is read and as floats."""
+    """Return the bytes of a row in memory, as it is read and as floats."""
     return int(getattr(source, "row_bytes", _entry_bytes(np.dtype(source.dtype)) * int(source.shape[1])))
 
 

@@ -17,8 +17,8 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import spelled, without_mask
 from rspca.base.types import Array
-from rspca.operators.base import Meter, OperatorMixin, chunks
-from rspca.operators.column_cache import KeptColumns
+from rspca.operators.base import DataOperator, Meter, OperatorMixin, chunks
+from rspca.operators.column_cache import ColumnCache
 from rspca.operators.dense import DenseOperator
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
@@ -35,11 +35,11 @@ STREAMED_SHARE = 0.5
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-class BlockOperator(OperatorMixin):
+class BlockOperator(DataOperator):
     """Rows that come in slices: a mapped array, an HDF5 dataset, a backed AnnData matrix, dense or sparse.
 
     Each product goes through the rows once, and the next block is read while this one is multiplied; X'(Xv) is one
-    read. Integers become floats block by block. Columns cost a read of everything, so those asked for last are kept.
+    read. Integers become floats block by block. Columns cost a read of everything, so recently used ones are cached.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class BlockOperator(OperatorMixin):
         ``source[a:b]`` returns rows as an array or a SciPy sparse matrix. It may have ``row_bytes``, what a row takes
         in memory; otherwise rows are counted as dense.
     max_memory : int or str
-        Bytes for the blocks in flight, and as many again at most for columns, as a number or "500MB".
+        Bytes for the blocks in memory, and at most as many for cached columns, as a number or "500MB".
     """
 
     def __init__(
@@ -59,32 +59,15 @@ class BlockOperator(OperatorMixin):
         shift: Array | None = None,
         meter: Meter | None = None,
     ) -> None:
+        super().__init__(source.shape, float_type(np.dtype(source.dtype)) if dtype is None else dtype, meter)
         self.source = source
         self.max_memory = memory_size(max_memory)
         self._reading = _reader(source)
         self._file = _hdf5_file(source)
         self._file_bytes = _size(self._file)
-        self._dtype = float_type(np.dtype(source.dtype)) if dtype is None else np.dtype(dtype)
         self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
         self._bytes_each = row_bytes_of(source)
-        self._meter = meter or Meter()
-        self._kept = KeptColumns(self.restricted_bytes(1), self.max_memory)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples by features."""
-        m, n = self.source.shape
-        return int(m), int(n)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 for half and single precision data, float64 for everything else."""
-        return self._dtype
-
-    @property
-    def meter(self) -> Meter:
-        """Counter of passes."""
-        return self._meter
+        self._cache = ColumnCache(self.restricted_bytes(1), self.max_memory)
 
     def _slices(self) -> list[slice]:
         budget = min(self.max_memory // BLOCKS_IN_MEMORY, MAX_BLOCK_BYTES)
@@ -96,12 +79,12 @@ class BlockOperator(OperatorMixin):
         parts, read = self._slices(), self._reading()
         with ThreadPoolExecutor(1, "rspca-read") as reader:
             coming = reader.submit(read, parts[0])
-            for here, there in zip(parts, [*parts[1:], None], strict=True):
+            for part, following in zip(parts, [*parts[1:], None], strict=True):
                 block = coming.result()
-                if there is not None:
-                    coming = reader.submit(read, there)
-                yield here, self._floats(block)
-        if _size(self._file) < self._file_bytes:  # HDF5 would hand out zeros for what is missing
+                if following is not None:
+                    coming = reader.submit(read, following)
+                yield part, self._floats(block)
+        if _size(self._file) < self._file_bytes:  # HDF5 would return zeros for the missing part
             raise ValueError(f"{self._file} ended early: it was cut off while it was being read.")
 
     def _floats(self, block: Any) -> Any:
@@ -111,7 +94,7 @@ class BlockOperator(OperatorMixin):
         return rows if self._shift is None else rows - self._shift
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, and shifted columns apart."""
+        """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, with shifted columns separate."""
         if scipy.sparse.issparse(self._reading()(slice(0, 1))):
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
@@ -151,17 +134,17 @@ class BlockOperator(OperatorMixin):
         return out, scores
 
     def columns(self, support: Array, /) -> Array:
-        """X[:, support], dense: one read of everything, unless these columns are still here."""
+        """X[:, support], dense: one read of everything, unless these columns are cached."""
         support = np.asarray(support, dtype=np.intp)
         if 0 < self.restricted_bytes(len(support)) <= self.max_memory:
-            return self._kept.take(support, self._read)
+            return self._cache.take(support, self._read)
         out = np.empty((self.shape[0], len(support)), dtype=self._dtype)
         for part, block in self._stream_columns(support):
             out[part] = block
         return out
 
     def _read(self, support: Array) -> list[Array]:
-        """Return columns one by one, so that one can go without the others."""
+        """Return columns as separate arrays, so that the cache can drop each of them."""
         out = [np.empty(self.shape[0], dtype=self._dtype) for _ in support]
         for part, block in self._stream_columns(support):
             for column, values in zip(out, block.T, strict=True):
@@ -187,7 +170,7 @@ class BlockOperator(OperatorMixin):
         return self.gram_matrix(both)[np.ix_(np.searchsorted(both, rows), np.searchsorted(both, columns))]
 
     def restrict(self, support: Array) -> OperatorMixin:
-        """Return the operator of X[:, support]; it is kept itself only if its columns are too many to be."""
+        """Return the operator of X[:, support]; it is cached as a whole only if its columns do not fit the cache."""
         if self.restricted_bytes(len(support)) > self.max_memory:
             return super().restrict(support)
         return DenseOperator(self.columns(support), meter=self._meter, share=len(support) / self.shape[1])
@@ -250,7 +233,7 @@ def _sums_of_sparse(rows: Any, shift: Array | None) -> tuple[Array, Array]:
 
 
 def is_sliced(X: Any) -> bool:
-    """Tell whether X is a matrix that hands out rows by slices and is no array: HDF5, Zarr, backed AnnData."""
+    """Return whether X is a matrix with row slices that is not an array: HDF5, Zarr, backed AnnData."""
     if isinstance(X, np.ndarray | np.generic) or scipy.sparse.issparse(X) or hasattr(X, "to_numpy"):
         return False
     shape = getattr(X, "shape", None)
@@ -260,23 +243,23 @@ def is_sliced(X: Any) -> bool:
 
 
 def is_large_file(X: Any) -> bool:
-    """Tell whether X is a mapped file so large that the system's cache would not hold it."""
+    """Return whether X is a mapped file that is too large for the system's cache."""
     return isinstance(X, np.memmap) and X.nbytes > STREAMED_SHARE * _machine_memory()
 
 
 def _machine_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not a Unix: let the system's cache do what it can
+    except (AttributeError, ValueError, OSError):  # not a Unix: rely on the system's cache
         return 1 << 62
 
 
 def memory_size(limit: int | str | None) -> int:
-    """Return bytes for a number of them, or for words such as "500MB"; the default for None."""
+    """Return a limit in bytes, from a number, a text such as "500MB", or None for the default."""
     if limit is None:
         return DEFAULT_MEMORY
-    given = limit if isinstance(limit, str) else spelled(limit)
-    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", given.lower())
+    text = limit if isinstance(limit, str) else spelled(limit)
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d*)?|\.\d+)\s*([kmgt]?i?)b?\s*", text.lower())
     if isinstance(limit, bool) or match is None or match[2] not in _UNITS:
         raise ValueError(f"{argument('max_memory', limit)} is not a size; give bytes, or for example 500MB or 4GiB.")
     size = int(float(match[1]) * _UNITS[match[2]])
@@ -289,10 +272,10 @@ Read = Callable[[slice], Any]
 
 
 def _reader(source: Any) -> Callable[[], Read]:
-    """Return what begins a pass: from the file itself where that is a mapped one in row order.
+    """Return a function that starts a pass and returns a reader of rows.
 
-    What was written to a private mapping (mode "c") is in memory alone, and where another file has taken the name, the
-    mapping still is that of the old one: then rows come from the mapping.
+    Rows of a mapped file in row order are read from the file, unless the mapping is private (mode "c"), so that changes
+    are only in memory, or another file has taken the name; then rows come from the mapping.
     """
     rows: Callable[[], Read] = lambda: lambda part: _computed(source[part])  # noqa: E731
     if not (isinstance(source, np.memmap) and source.mode != "c" and source.flags.c_contiguous and _is_whole(source)):
@@ -302,18 +285,18 @@ def _reader(source: Any) -> Callable[[], Read]:
 
 
 def _identity(name: Any) -> tuple[int, int] | None:
-    """Return what tells a file from another one of the same name; None if there is none."""
+    """Return device and inode of a file, which differ from those of a later file of the same name; None if absent."""
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _file_reader(source: np.memmap[Any, Any]) -> Read:
-    """Return what reads rows of a file into one of two buffers in turn: while one is multiplied the other is filled.
+    """Return a reader of rows that fills two buffers in turn: one is multiplied while the other is filled.
 
-    Reading skips the page faults of a mapping, those of fresh memory for each block, and leaves no pages behind.
+    Reading avoids the page faults of a mapping and of new memory for each block, and leaves no pages in memory.
     """
     path, offset, row_bytes = Path(str(source.filename)), int(source.offset), source.shape[1] * source.dtype.itemsize
     turns, buffers = itertools.cycle((0, 1)), dict[int, Array]()
@@ -350,12 +333,12 @@ def _size(name: str | None) -> int:
 
 
 def _computed(block: Any) -> Any:
-    """Return rows as an array, or sparse; what is only planned, as by Dask, is computed."""
+    """Return rows as an array or sparse matrix; lazy blocks, such as those of Dask, are computed."""
     return block.compute() if hasattr(block, "compute") else block
 
 
 def _is_whole(source: np.memmap[Any, Any]) -> bool:
-    """Tell whether this is a mapping as it was opened: a slice of one keeps its file name, but starts elsewhere."""
+    """Return whether this is a whole mapping: a slice of one has its file name, but starts elsewhere."""
     import mmap
 
     return source.filename is not None and isinstance(source.base, mmap.mmap)

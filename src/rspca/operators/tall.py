@@ -1,4 +1,4 @@
-"""Data with more samples than features, replaced by their Gram matrix: one pass, and no product reads a sample again."""
+"""Data with more samples than features as their Gram matrix: one pass forms it, and no product reads X again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper
+from rspca.operators.base import OperatorMixin
+from rspca.operators.wrapper import Wrapper
 
 MOST_FEATURES = 5500
 """Features up to which the Gram matrix is formed: 240 MB."""
@@ -69,7 +70,7 @@ class FormedGram(Wrapper):
         """Rounding of m products added up for each entry, and of R: relative to the data before means are taken off."""
         m, n = self.inner.shape
         rounding = (m + 4 * n + 64) * float(np.finfo(np.float64).eps)
-        return self.inner.gram_error + rounding * float(np.sum(self.inner.reach() ** 2))
+        return self.inner.gram_error + rounding * float(np.sum(self.inner.rounding_lengths() ** 2))
 
     def matmat(self, V: Array, /) -> Array:
         """R V."""
@@ -117,7 +118,7 @@ class FormedGram(Wrapper):
         """Diagonal of A."""
         return np.maximum(np.diagonal(self.matrix), 0.0)
 
-    def reach(self) -> Array:
+    def rounding_lengths(self) -> Array:
         """Lengths of the columns of R; what products with X itself lost is in `gram_error`."""
         return np.sqrt(self.sq_norms)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin, Wrapper, returned_by
+from rspca.operators.base import OperatorMixin, returned_by
+from rspca.operators.wrapper import Wrapper
 
 
 @returned_by("transposed")
@@ -37,7 +38,7 @@ class Transposed(Wrapper):
         return self.inner.rmatmat(units)
 
     def transposed(self) -> OperatorMixin:
-        """Return the operator that was transposed."""
+        """Return the original operator."""
         return self.inner
 
     def to_float64(self) -> OperatorMixin:

@@ -2,7 +2,7 @@
 
 Each ``plot_`` function draws one figure and returns its Axes. The classes follow the Display convention of
 scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws again, and ``ax_``, ``figure_`` and the
-artists can be changed afterwards. Colors can be told apart by the color-blind, and markers differ too.
+artists can be changed afterwards. Colors are distinct for the color-blind, and markers differ too.
 """
 
 from rspca.plotting.displays import ComparisonDisplay, LoadingsDisplay, PathDisplay, ScoresDisplay

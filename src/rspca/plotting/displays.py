@@ -1,4 +1,4 @@
-"""Displays after the convention of scikit-learn: what a figure shows, kept so that it can be drawn again."""
+"""Display classes, as in scikit-learn: they store what a figure shows and can draw it again."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class LoadingsDisplay:
         number = component % model.n_components_ + 1
         left_out = len(model.supports_[component]) - len(features)
         more = f", {len(features)} largest of {len(features) + left_out} loadings" if left_out else ""
-        one = cls(
+        display = cls(
             names=[f.name for f in features], loadings=[f.loading for f in features], title=f"component {number}{more}"
         )
-        return one.plot(ax, **kwargs)
+        return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on these Axes, or on new ones."""
@@ -126,15 +126,21 @@ class ScoresDisplay:
         if self.labels is not None and len(np.unique(self.labels)) > len(COLORS) * len(MARKERS):
             most = len(COLORS) * len(MARKERS)
             raise ValueError(
-                f"labels has {len(np.unique(self.labels))} classes, and at most {most} can be told apart; "
+                f"labels has {len(np.unique(self.labels))} classes, and at most {most} can be distinguished; "
                 "join some, or give none."
             )
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None,
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        labels: Any = None,
+        components: Sequence[int] = (0, 1),
+        ax: Any = None,
         **kwargs: Any,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Draw the scores of X under a fitted SparsePCA; `kwargs` go to ``Axes.scatter``."""
         return cls.from_scores(model.transform(X), labels=labels, components=components, ax=ax, **kwargs)
 
@@ -223,7 +229,7 @@ class PathDisplay:
 
 
 class ComparisonDisplay:
-    """Methods at the same number of non-zeros as bars, naive beside refitted, best first, with the proven bound.
+    """Methods at the same number of non-zeros as bars, naive next to refitted, best first, with the proven bound.
 
     Parameters
     ----------
@@ -310,7 +316,7 @@ def _legend(ax: Any, handles: list[Any], names: list[Any]) -> Any:
 
 
 def _literal(name: Any) -> str:
-    """Return a name on one line, of bearable length, without invisible characters."""
+    """Return a name on one line, shortened if long, without invisible characters."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(str(name).split()))
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[: half - 1]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"

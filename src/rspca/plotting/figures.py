@@ -87,9 +87,14 @@ def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
 
 
 def plot_shares(
-    X: Any, ks: Sequence[int], *, methods: Sequence[str] = ("rspca", "maxcomp"), title: str = "", ax: Any = None,
+    X: Any,
+    ks: Sequence[int],
+    *,
+    methods: Sequence[str] = ("rspca", "maxcomp"),
+    title: str = "",
+    ax: Any = None,
     **options: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """Draw share against the number of non-zeros, one curve per method and normalization; return the Axes.
 
     `options` are those of :func:`rspca.compare`, which is called for every k, without its proven bound.

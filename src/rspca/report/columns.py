@@ -1,4 +1,4 @@
-"""Columns as JSON keeps them short: harmless text, numbers with a shared exponent, codes for words that repeat."""
+"""Columns as compact JSON: escaped text, numbers with a shared exponent, codes for repeated words."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _array(values: Any) -> Array:
     """Return values as an array of one kind: times as text, and numbers among which some are missing as floats."""
     array = np.asarray(values)
     if array.dtype.kind in "Mm":
-        return np.array([None if one == "NaT" else one for one in array.astype(str).tolist()], dtype=object)
+        return np.array([None if text == "NaT" else text for text in array.astype(str).tolist()], dtype=object)
     if array.dtype == object:
         known = [value for value in array.tolist() if not _missing(value)]
         if known and all(isinstance(value, Real) and not isinstance(value, bool) for value in known):
@@ -93,5 +93,5 @@ def _array(values: Any) -> Array:
 
 
 def _missing(value: object) -> bool:
-    """Return whether a value is none: each package has its own, and not every one can be compared."""
+    """Return whether a value is missing; packages have their own markers, and not all can be compared."""
     return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))

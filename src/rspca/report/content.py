@@ -1,8 +1,9 @@
-"""What the page shows, as one dictionary that JSON can hold: made from a fitted model and what else is known."""
+"""What the page shows, as one dictionary that JSON can hold: made from a fitted model, scores and properties."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,20 +29,23 @@ TOP_SAMPLES = 5
 """Samples with the largest scores that a card names."""
 
 
-def report_content(
-    model: SparsePCA,
-    *,
-    scores: Any = None,
-    sample_names: Sequence[Any] | None = None,
-    samples: Mapping[str, Any] | None = None,
-    label: str | None = None,
-    path_points: Path | None = None,
-    comparison: Comparison | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    title: str | None = None,
-    documents: Sequence[str] | None = None,
-    feature_names: Sequence[Any] | None = None,
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """What a report shows besides the model; ``write_report`` explains each."""
+
+    scores: Any = None
+    sample_names: Sequence[Any] | None = None
+    samples: Mapping[str, Any] | None = None
+    label: str | None = None
+    path_points: Path | None = None
+    comparison: Comparison | None = None
+    provenance: Mapping[str, Any] | None = None
+    title: str | None = None
+    documents: Sequence[str] | None = None
+    feature_names: Sequence[Any] | None = None
+
+
+def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
     """Return what the page shows as plain lists, numbers and words; ``write_report`` explains the arguments.
 
     Examples
@@ -55,39 +59,41 @@ def report_content(
     from rspca import __version__
 
     check_is_fitted(model)
-    known = _checked_scores(model, scores)
-    _check_kinds(samples, path_points, comparison, provenance)
-    columns = {} if samples is None else dict(samples.items())  # a frame has items too
-    told = {f"samples[{name!r}]": values for name, values in columns.items()}
-    _check_samples(known, {"sample_names": sample_names, "documents": documents} | told)
-    if label is not None and label not in columns:
+    shown = Extras(**extras)
+    scores = _checked_scores(model, shown.scores)
+    _check_kinds(shown)
+    columns = {} if shown.samples is None else dict(shown.samples.items())  # a frame has items too
+    properties = {f"samples[{name!r}]": values for name, values in columns.items()}
+    _check_samples(scores, {"sample_names": shown.sample_names, "documents": shown.documents} | properties)
+    if shown.label is not None and shown.label not in columns:
         raise ValueError(
-            f"label={label!r} must name a column of samples, which has {', '.join(map(str, columns)) or 'none'}."
+            f"label={shown.label!r} must name a column of samples, which has {', '.join(map(str, columns)) or 'none'}."
         )
-    called = _feature_names(model, feature_names)
+    called = _feature_names(model, shown.feature_names)
     ranked = [model.top_features(j, names=range(model.n_features_in_)) for j in range(model.n_components_)]
     used = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[:MOST_FEATURES]))
     place = {index: number for number, index in enumerate(used)}
-    people = _sample_names(known, sample_names)
-    texts = None if documents is None else list(documents)
+    people = _sample_names(scores, shown.sample_names)
+    texts = None if shown.documents is None else list(shown.documents)
+    tops = [[] if scores is None else _top(scores[:, j], people, texts) for j in range(model.n_components_)]
     return {
-        "title": plain_text(title or "Sparse principal components"),
+        "title": plain_text(shown.title or "Sparse principal components"),
         "generator": f"rspca {__version__}",
         "summary": summary(model),
         "preparation": preparation(model),
         "named": called is not None,
-        "components": [_component(model, j, ranked[j], place, known, people, texts) for j in range(len(ranked))],
+        "components": [_component(model, j, ranked[j], place) | {"top": tops[j]} for j in range(len(ranked))],
         "features": {
             "names": [f"x{i}" for i in used] if called is None else names(called, used, "feature"),
             "columns": _feature_columns(model, used, called),
         },
         "overlap": _overlap(model),
-        "correlation": _correlation(model, known),
-        "scores": None if known is None else _scores(known, people, columns, label),
-        "path": None if path_points is None else _path(path_points),
-        "comparison": None if comparison is None else _comparison(comparison),
+        "correlation": _correlation(model, scores),
+        "scores": None if scores is None else _scores(scores, people, columns, shown.label),
+        "path": None if shown.path_points is None else _path(shown.path_points),
+        "comparison": None if shown.comparison is None else _comparison(shown.comparison),
         "settings": settings(model),
-        "provenance": provenance_rows(provenance or {}),
+        "provenance": provenance_rows(shown.provenance or {}),
     }
 
 
@@ -104,23 +110,23 @@ def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
     return known
 
 
-def _check_kinds(samples: Any, path_points: Any, comparison: Any, provenance: Any) -> None:
+def _check_kinds(shown: Extras) -> None:
     """Refuse what is of another kind than the page can show."""
-    for name, values in (("samples", samples), ("provenance", provenance)):
+    for name, values in (("samples", shown.samples), ("provenance", shown.provenance)):
         if values is not None and not hasattr(values, "items"):
             raise TypeError(f"{name}={spelled(values)} must be a mapping of names to values.")
-    if path_points is not None and not hasattr(path_points, "suggested"):
-        raise TypeError(f"path_points={spelled(path_points)} must be what rspca.path returned.")
-    if comparison is not None and not hasattr(comparison, "certificate"):
-        raise TypeError(f"comparison={spelled(comparison)} must be what rspca.compare returned.")
+    if shown.path_points is not None and not hasattr(shown.path_points, "suggested"):
+        raise TypeError(f"path_points={spelled(shown.path_points)} must be what rspca.path returned.")
+    if shown.comparison is not None and not hasattr(shown.comparison, "certificate"):
+        raise TypeError(f"comparison={spelled(shown.comparison)} must be what rspca.compare returned.")
 
 
-def _check_samples(scores: Array | None, told: Mapping[str, Any]) -> None:
-    """Refuse what is told of samples if there are no scores to tell it of, or if it does not fit them."""
-    for name, values in told.items():
+def _check_samples(scores: Array | None, properties: Mapping[str, Any]) -> None:
+    """Raise if there are properties of samples without scores, or not one value for each row of the scores."""
+    for name, values in properties.items():
         if values is not None and scores is None:
             raise ValueError(
-                f"{name} tells of samples, which are shown by their scores: give scores=model.transform(X)."
+                f"{name} describes samples, which are shown by their scores: give scores=model.transform(X)."
             )
         if values is not None and scores is not None:
             check_length(name, values, len(scores), "rows of scores")
@@ -140,11 +146,8 @@ def _sample_names(scores: Array | None, given: Sequence[Any] | None) -> list[str
     return names(list(given), range(len(given)), "sample")
 
 
-def _component(
-    model: SparsePCA, number: int, ranked: list[Any], place: Mapping[int, int], scores: Array | None,
-    people: list[str], documents: Sequence[str] | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return one card."""
+def _component(model: SparsePCA, number: int, ranked: list[Any], place: Mapping[int, int]) -> dict[str, Any]:
+    """Return the card of a component, without its samples."""
     shown = ranked[:MOST_FEATURES]
     loadings = numbers([feature.loading for feature in shown], 5)
     linked = getattr(model, "linked_share_", None)
@@ -162,7 +165,6 @@ def _component(
         "places": [place[feature.name] for feature in shown],
         "loadings": loadings,
         "decimals": max(2, -2 - loadings["exponent"]),
-        "top": [] if scores is None else _top(scores[:, number], people, documents),
     }
 
 
@@ -177,7 +179,7 @@ def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> l
 
 
 def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dict[str, Any]]:
-    """Return what is known of the features beyond their names, unless it is their names again."""
+    """Return the properties of the features, without those that only repeat their names."""
     found = []
     for name, values in getattr(model, "features_", {}).items():
         chosen = np.asarray(values)[used]
@@ -188,7 +190,7 @@ def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dic
 
 def _overlap(model: SparsePCA) -> list[list[int]]:
     """Return how many features every two components share."""
-    return [[len(np.intersect1d(one, other)) for other in model.supports_] for one in model.supports_]
+    return [[len(np.intersect1d(a, b)) for b in model.supports_] for a in model.supports_]
 
 
 def _correlation(model: SparsePCA, scores: Array | None) -> dict[str, Any]:
@@ -225,11 +227,16 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     proof = comparison.certificate
     rows = [
         {
-            "method": row.method, "loadings": row.normalization, "nonzeros": int(row.nonzeros),
-            "share": float(row.share), "of_bound": None if row.of_bound is None else float(row.of_bound),
-            "overlap": float(row.overlap), "passes": float(row.passes), "seconds": float(row.seconds),
+            "method": row.method,
+            "loadings": row.normalization,
+            "nonzeros": int(row.nonzeros),
+            "share": float(row.share),
+            "of_bound": None if row.of_bound is None else float(row.of_bound),
+            "overlap": float(row.overlap),
+            "passes": float(row.passes),
+            "seconds": float(row.seconds),
         }
         for row in comparison
-    ]  # fmt: skip
+    ]
     skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
     return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof)}

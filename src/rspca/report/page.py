@@ -41,21 +41,21 @@ def write_report(
 ) -> Path:
     """Write the report of a fitted model as one HTML file, and return where it is.
 
-    The file needs no network and no other file. It is written beside its place and moved into it when it is whole.
+    The file needs no network and no other file. It is written under another name and renamed when it is complete.
 
     Parameters
     ----------
     path : path
         Where the page goes. Its folder must exist.
     model : SparsePCA
-        A fitted model; certificates, feature names and what a table knew of its features are shown if it has them.
+        A fitted model; certificates, feature names and properties of features are shown if it has them.
     scores : array, optional
         ``model.transform(X)``, a row for each sample: shown as a scatter, and as the samples with the largest scores
         of each component.
     sample_names : sequence, optional
         Names of the samples.
     samples : mapping or frame, optional
-        What is known of the samples: the name of a column to its values. Each can color the scatter.
+        Properties of the samples: the name of a column to its values. Each can color the scatter.
     label : str, optional
         The column of `samples` that colors the scatter at first.
     path_points : Path, optional
@@ -67,7 +67,7 @@ def write_report(
     title : str, optional
         Title of the page.
     documents : sequence of str, optional
-        For text: the documents themselves, whose beginnings are shown beside their scores.
+        For text: the documents themselves, whose beginnings are shown next to their scores.
     feature_names : sequence, optional
         Names of the features, where the model was fitted on data without names.
 
@@ -88,9 +88,18 @@ def write_report(
     if not path.parent.is_dir():
         raise FileNotFoundError(f"The folder {path.parent} does not exist; make it first, or name another one.")
     content = report_content(
-        model, scores=scores, sample_names=sample_names, samples=samples, label=label, path_points=path_points,
-        comparison=comparison, provenance=provenance, title=title, documents=documents, feature_names=feature_names,
-    )  # fmt: skip
+        model,
+        scores=scores,
+        sample_names=sample_names,
+        samples=samples,
+        label=label,
+        path_points=path_points,
+        comparison=comparison,
+        provenance=provenance,
+        title=title,
+        documents=documents,
+        feature_names=feature_names,
+    )
     page = render(content).encode()
     with written_atomically(path) as file:
         file.write(page)

@@ -11,7 +11,7 @@ from rspca.certificates.certificate import Certificate
 from rspca.report.columns import plain_text
 
 WEAK = 0.2
-"""Gap from which the reader is told that a wide gap is a weak proof, not a bad component."""
+"""Gap from which the page explains that a wide gap is a weak proof, not a bad component."""
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -29,7 +29,7 @@ def percent_up(share: float, digits: int = 2) -> str:
 
 
 def certificate_words(certificate: Certificate, model: Any, number: int) -> dict[str, Any]:
-    """Return what is proven of a component: a sentence, what it takes for granted, and the numbers."""
+    """Return what is proven of a component: a sentence, its assumptions, and the numbers."""
     limited = model.groups is not None
     given = ", given the components before it" if number else ""
     features = f"{certificate.k:,} features have" if certificate.k > 1 else "single feature has"
@@ -62,9 +62,11 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
         "assumptions": "; ".join(certificate.assumptions),
     }
     return {
-        "badge": badge, "status": certificate.status, "sentence": sentence,
+        "badge": badge,
+        "status": certificate.status,
+        "sentence": sentence,
         "facts": [[name, plain_text(value)] for name, value in facts.items()],
-    }  # fmt: skip
+    }
 
 
 def _is_of(certificate: Certificate, model: Any, number: int) -> bool:
@@ -80,12 +82,12 @@ def summary(model: Any) -> str:
     """Return the fit in one sentence."""
     sizes = sorted({len(support) for support in model.supports_})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    one, single = model.n_components_ == 1, sizes[-1] == 1
-    each = " each" if len(sizes) == 1 and not one else ""
-    what = f"{model.n_components_} component{'' if one else 's'} of {count} feature{'' if single else 's'}"
+    alone, single = model.n_components_ == 1, sizes[-1] == 1
+    each = " each" if len(sizes) == 1 and not alone else ""
+    what = f"{model.n_components_} component{'' if alone else 's'} of {count} feature{'' if single else 's'}"
     data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
     share = percent(float(np.sum(model.explained_variance_ratio_)))
-    return f"{what}{each}: {'' if one else 'together '}{share} of the variance of {data}."
+    return f"{what}{each}: {'' if alone else 'together '}{share} of the variance of {data}."
 
 
 def preparation(model: Any) -> str:
@@ -127,7 +129,7 @@ def provenance_rows(provenance: Any) -> list[list[Any]]:
 
 def _lines(value: Any) -> list[str]:
     if isinstance(value, dict):
-        return [f"{plain_text(name)}: {', '.join(_lines(one))}" for name, one in value.items()]
+        return [f"{plain_text(name)}: {', '.join(_lines(item))}" for name, item in value.items()]
     if isinstance(value, list | tuple):
-        return [line for one in value for line in _lines(one)]
+        return [line for item in value for line in _lines(item)]
     return [plain_text(value, 500)]

@@ -35,7 +35,7 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
     inner = op.rmatmat(u)
     lengths = np.maximum(precision.sq_norms(op), inner**2)
     taken = inner**2 > rho
-    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # there q would be u alone: q = x_i instead
+    near = ~taken & (rho - inner**2 <= 1e-9 * lengths) & (lengths > rho)  # q would be u alone: use q = x_i instead
     rest = ~taken & ~near & (lengths > rho)
     alpha, beta = np.zeros(len(inner)), np.zeros(len(inner))
     scale = np.sqrt(inner[taken] ** 2 - rho)  # q = u
@@ -54,15 +54,15 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float) -> float:
 def stretched(
     op: OperatorMixin, alpha: Array, beta: Array, inner: Array, lengths: Array, rho: float
 ) -> tuple[Array, Array]:
-    """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, made to hold whatever rounding may hide.
+    """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, stretched to hold despite rounding.
 
     Whatever alpha and beta are, y y' >= x x' - rho I if and only if x'(y y' + rho I)^{-1}x <= 1, which is
     D = beta^2 (g^2 - d + rho) + rho (alpha^2 d + 2 alpha beta g) >= rho (d - rho), g = x'u, d = |x|^2. So y is
-    stretched until this holds for every g and d that the computed ones may stand for; where that takes more than a
-    little, q = x_i instead, for which d alone counts.
+    stretched until this holds for all g and d within the rounding errors of the computed ones; if that takes more than
+    MAX_STRETCH, q = x_i is used, which depends on d only.
     """
-    reach = precision.reach(op)
-    off_g, off_d = precision.sum_error(op) * reach, 2.0 * precision.sum_error(op) * reach**2
+    columns = op.rounding_lengths()
+    off_g, off_d = precision.sum_error(op) * columns, 2.0 * precision.sum_error(op) * columns**2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         terms = beta**2 * (inner**2 - lengths + rho), rho * alpha**2 * lengths, 2.0 * rho * alpha * beta * inner
         off = beta**2 * ((2.0 * np.abs(inner) + off_g) * off_g + off_d) + rho * alpha**2 * off_d
@@ -77,7 +77,7 @@ def stretched(
 
 
 def separating_penalties(squares: Array, support: Array, count: int) -> Array:
-    """Return values of rho between the largest (x_i'u)^2 outside the support and the smallest inside; maybe none."""
+    """Return values of rho between the largest (x_i'u)^2 outside the support and the smallest inside, if any."""
     inside = np.zeros(len(squares), dtype=bool)
     inside[support] = True
     low, high = float(squares[~inside].max(initial=0.0)), float(squares[inside].min())

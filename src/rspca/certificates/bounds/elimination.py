@@ -1,4 +1,4 @@
-"""Features that no support better than a known one can contain, proven from norms and products of columns."""
+"""Elimination of features that are in no support better than a known one, from norms and products of columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def by_variance(diagonal: Array, lower: float, upper_before: float) -> Array:
 
 
 def by_blocks(A: Array, k: int, lower: float, upper_before: float) -> Array:
-    """Return the features that survive the test of 2 x 2 blocks, repeated until none is dropped.
+    """Return the features that a test of 2 x 2 blocks does not eliminate, repeated until none is dropped.
 
     With i in S and P = A_{S-i}: l_1(A_SS) is at most that of [[u, r], [r, a_ii]], u = `upper_before` >= l_1(P) and r a
     bound on the length of column i in S: r^2 = min(T_{k-1}(a_ij^2), a_ii u), the latter since A_SS is semidefinite.
@@ -36,21 +36,21 @@ def by_blocks(A: Array, k: int, lower: float, upper_before: float) -> Array:
         np.fill_diagonal(squares, 0.0)
         r2 = np.minimum(top_sum(squares, k - 1), diagonal * upper_before)
         bound = 0.5 * (upper_before + diagonal) + np.sqrt(0.25 * (upper_before - diagonal) ** 2 + r2)
-        kept = bound >= lower
-        if kept.all() or not kept.any():
-            return alive[kept]
-        alive = alive[kept]
+        passed = bound >= lower
+        if passed.all() or not passed.any():
+            return alive[passed]
+        alive = alive[passed]
 
 
 class RowBounds(NamedTuple):
-    """What one read of the Gram matrix, row by row, proves of all supports of k features."""
+    """Bounds on all supports of k features from one read of the Gram matrix, row by row."""
 
     frobenius: float
     gershgorin: float
 
 
 def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool]) -> RowBounds | None:
-    """Return `bounds.frobenius` and `bounds.gershgorin` from rows that never exist together; None if time ran out."""
+    """Return `bounds.frobenius` and `bounds.gershgorin` from blocks of rows of X'X; None if time ran out."""
     n, diagonal = op.shape[1], precision.sq_norms(op)
     energy, sums = np.empty(n), np.empty(n)
     for part, rows in _rows(op):
@@ -59,8 +59,8 @@ def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool])
         top = np.partition(rows**2, n - k + 1, axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))
         energy[part] = top.sum(axis=1)
         sums[part] = np.sqrt(top).sum(axis=1)
-    # an error of e r_i r_j in each entry, seen by the length and by the sum of the k - 1 largest of a row
-    lengths = precision.reach(op) ** 2
+    # effect of an error of e r_i r_j in each entry on the length and the sum of the k - 1 largest of a row
+    lengths = op.rounding_lengths() ** 2
     slack = precision.sum_error(op) * np.sqrt(lengths * float(top_sum(lengths, k - 1)))
     plain = frobenius(diagonal, (np.sqrt(energy) + slack) ** 2, k)
     return RowBounds(plain, float((diagonal + sums + np.sqrt(k) * slack).max()))

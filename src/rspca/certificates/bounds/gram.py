@@ -87,8 +87,8 @@ def row_energies(A: Array, k: int) -> Array:
 def spectral_fill(pairs: Spectrum, k: int) -> float:
     """Return the sum of l_j a_j, a_j = min(T_k(v_j^2), 1 - a_1 - ... - a_{j-1}).
 
-    p_j = (v_j'x)^2 is at most T_k(v_j^2) by Cauchy and Schwarz on the support, and the p_j sum to one (with what is
-    left of them on `rest`): to maximize the sum of l_j p_j is a fractional knapsack, which filling in order solves.
+    p_j = (v_j'x)^2 is at most T_k(v_j^2) by Cauchy and Schwarz on the support, and the p_j sum to one (with the
+    remainder on `rest`). Maximizing the sum of l_j p_j is a fractional knapsack, which filling in order solves.
     """
     return float(filled(pairs.values, top_sum(pairs.vectors**2, k, axis=0), pairs.rest))
 
@@ -134,7 +134,7 @@ def best_soft_threshold(A: Array, k: int, out_of_time: Callable[[], bool] = lamb
     tried: dict[float, float] = {}
 
     def at(level: float) -> float:
-        """Return the bound at a level; when time is up only the first is computed."""
+        """Return the bound at a level; after the time limit only the first is computed."""
         tried[level] = np.inf if tried and out_of_time() else soft_threshold(A, k, level)
         return tried[level]
 

@@ -1,4 +1,4 @@
-"""The best k features of a matrix of rank d: cones of directions, bounded by their corners and split where it pays."""
+"""The best k features of a matrix of rank d: cones of directions, bounded by their corners, the worst split first."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rspca.certificates.bounds.gram import EPS, Spectrum, frobenius, row_energie
 from rspca.linalg.vectors import top_k
 
 
-class Cones(NamedTuple):
-    """A bound on Z(GG'), the largest value met, the support that has it, and the number of directions tried."""
+class ConeBounds(NamedTuple):
+    """An upper bound on Z(GG'), the largest value found, its support, and the number of directions tried."""
 
     upper: float
     lower: float
@@ -24,7 +24,7 @@ class Cones(NamedTuple):
     directions: int
 
 
-def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_time: Callable[[], bool]) -> ConeBounds:
     """Bound by t + Z(GG') with t the eigenvalue after the first `rank`, and G = V diag(sqrt(l - t)).
 
     A <= t I + GG', eigenvalue by eigenvalue, and Z only grows with A.
@@ -33,8 +33,8 @@ def shifted_low_rank(pairs: Spectrum, k: int, rank: int, *, tol: float, out_of_t
     shift = float(values[rank]) if len(values) > rank else pairs.rest
     shift = max(shift, pairs.rest)
     G = pairs.vectors[:, :rank] * np.sqrt(np.maximum(pairs.values[:rank] - shift, 0.0))
-    found = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time)
-    return found._replace(upper=shift + found.upper)
+    cones = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time)
+    return cones._replace(upper=shift + cones.upper)
 
 
 def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], bool]) -> float:
@@ -53,21 +53,21 @@ def split_low_rank(A: Array, pairs: Spectrum, k: int, out_of_time: Callable[[], 
     outside = min(trace(diagonal, k), frobenius(diagonal, row_energies(R, k), k))
     # the eigenvalues are upper bounds, raised by rounding, so R is semidefinite up to twice that
     outside += 16.0 * len(A) * EPS * float(pairs.values[0])
-    found = []
+    bounds = []
     for t in (0.0, 0.5):
         G = V * np.sqrt(np.maximum(pairs.values[:rank] - t * following, 0.0))
         slack = t * following + (1.0 - t) * outside
-        found.append(slack + best_of_cones(G, k, slack=slack, tol=budgets.RANK_TOL, out_of_time=out_of_time).upper)
-    return min(found)
+        bounds.append(slack + best_of_cones(G, k, slack=slack, tol=budgets.RANK_TOL, out_of_time=out_of_time).upper)
+    return min(bounds)
 
 
-def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> Cones:
+def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Callable[[], bool]) -> ConeBounds:
     """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
 
     h is a norm, the largest of the seminorms |G_S u|. In the cone of corners u_1 ... u_d with values h_j, u = sum of
     c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc = 1: h(u)^2 <= h'M^{-1}h. The
     orthants cover all directions up to sign; the cone with the largest bound is split at its longest edge. It stops
-    when the bound, with `slack` on both sides, is within tol of the best value met.
+    when the bound, with `slack` on both sides, is within tol of the best value found.
     """
     d = G.shape[1]
     best, support, tried = 0.0, np.arange(k), 0
@@ -82,9 +82,9 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
         return float(np.sqrt(value))
 
     def bounded(corners: Array, heights: Array, parent: float) -> float:
-        """Return the bound of a cone, no more than that of the cone it is part of; the latter if it is too narrow.
+        """Return the bound of a cone, at most that of its parent, and that of its parent if the cone is too narrow.
 
-        The products are M + E, |E| <= 8 d^2 eps with what the decomposition adds, so M^{-1} <= (M + E - |E| I)^{-1}.
+        The computed products are M + E, |E| <= 8 d^2 eps with the decomposition, so M^{-1} <= (M + E - |E| I)^{-1}.
         """
         values, vectors = np.linalg.eigh(corners @ corners.T)
         if values[0] < budgets.CONE_MIN_EIGENVALUE:
@@ -113,4 +113,4 @@ def best_of_cones(G: Array, k: int, *, slack: float, tol: float, out_of_time: Ca
             child, child_heights = corners.copy(), heights.copy()
             child[replaced], child_heights[replaced] = middle, at_middle
             heapq.heappush(heap, (-bounded(child, child_heights, -parent), next(numbers), child, child_heights))
-    return Cones(-heap[0][0] * (1.0 + 1e-12), best, support, tried)
+    return ConeBounds(-heap[0][0] * (1.0 + 1e-12), best, support, tried)

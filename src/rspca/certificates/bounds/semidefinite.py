@@ -1,4 +1,4 @@
-"""The semidefinite relaxation DSPCA by ADMM, and the split of A that its multiplier gives at any time."""
+"""The semidefinite relaxation DSPCA by ADMM, and the split of A by its multiplier."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def _spectraplex(M: Array) -> Array:
     """Return the nearest positive semidefinite matrix of trace one."""
     values, vectors = np.linalg.eigh((M + M.T) / 2.0)
     excess = (np.cumsum(values[::-1]) - 1.0) / np.arange(1, len(values) + 1)
-    kept = np.maximum(values - excess[np.flatnonzero(values[::-1] > excess)[-1]], 0.0)
-    used = kept > 0.0
-    return np.asarray((vectors[:, used] * kept[used]) @ vectors[:, used].T)
+    projected = np.maximum(values - excess[np.flatnonzero(values[::-1] > excess)[-1]], 0.0)
+    used = projected > 0.0
+    return np.asarray((vectors[:, used] * projected[used]) @ vectors[:, used].T)

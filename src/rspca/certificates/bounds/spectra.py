@@ -1,4 +1,4 @@
-"""Leading eigenpairs of X'X from products, with a proven bound on all that is left; never an n x n matrix."""
+"""Leading eigenpairs of X'X from products, with a proven bound on the rest; never an n x n matrix."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 
 
-class Proven(NamedTuple):
-    """Eigenpairs with `rest` proven, and the margin that covers their being approximate."""
+class ProvenSpectrum(NamedTuple):
+    """Eigenpairs with a proven `rest`, and the margin for their approximation errors."""
 
     pairs: Spectrum
     margin: float
 
 
 def small_gram(op: OperatorMixin) -> Array:
-    """Return XX', or X'X where that is the smaller: both have the eigenvalues that count."""
+    """Return the smaller of XX' and X'X: both have the same nonzero eigenvalues."""
     m, n = op.shape
     return op.samples_gram() if m <= n else op.gram_block(np.arange(n))
 
 
-def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> Proven:
+def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> ProvenSpectrum:
     """Return `count` leading pairs (l_j, v_j) of X'X, and a proven bound on x'X'Xx for x orthogonal to all v_j.
 
     Let K be `small_gram`, U its approximate eigenvectors, E = KU - UL, and rest I - (I - UU')K(I - UU') have a Cholesky
@@ -42,22 +42,22 @@ def proven_spectrum(op: OperatorMixin, count: int, gram: Array) -> Proven:
     values = np.einsum("ij,ij->j", U, images)
     count = max(
         1, int(np.count_nonzero(values > budgets.SPECTRUM_MIN_VALUE * values[0]))
-    )  # U is in order; V of the others would be noise
+    )  # U is in decreasing order; V of smaller values would be noise
     U, images, values = U[:, :count], images[:, :count], values[:count]
     error = float(np.linalg.norm(images - U * values))
     inner = U.T @ images
     rest = largest_below(gram - U @ images.T - images @ U.T + U @ inner @ U.T)
     by_samples = op.shape[0] <= op.shape[1]
-    if by_samples and values[-1] <= 0.0:  # no direction is left that could be told from rounding
-        return Proven(Spectrum(values, np.zeros((op.shape[1], count)), rest), np.inf)
+    if by_samples and values[-1] <= 0.0:  # no direction differs from rounding
+        return ProvenSpectrum(Spectrum(values, np.zeros((op.shape[1], count)), rest), np.inf)
     V = op.rmatmat(U) / np.sqrt(values) if by_samples else U
     apart = float(np.linalg.norm(V.T @ V - np.eye(count)))
     leak = 2.0 * error * np.sqrt(rest / values[-1]) + error**2 / values[-1] if by_samples else error
     margin = leak + apart * (float(values.sum()) + rest) + precision.gram_error(op)
-    if by_samples:  # errors of V: of X'U, seen through sqrt(l) twice
-        lengths = float(np.linalg.norm(precision.reach(op)))
+    if by_samples:  # errors of V = X'U L^{-1/2}, times sqrt(l) twice
+        lengths = float(np.linalg.norm(op.rounding_lengths()))
         margin += 2.0 * np.sqrt(count * values[0]) * precision.sum_error(op) * lengths
-    return Proven(Spectrum(values, V, rest), margin)
+    return ProvenSpectrum(Spectrum(values, V, rest), margin)
 
 
 def largest_below(M: Array) -> float:
@@ -76,17 +76,17 @@ def largest_below(M: Array) -> float:
 
 
 def has_cholesky(t: float, M: Array) -> bool:
-    """Return whether t I - M is found positive definite."""
+    """Return whether t I - M has a Cholesky factorization in floating point."""
     shifted = -M
     shifted[np.diag_indices_from(shifted)] += t
     try:
-        np.linalg.cholesky(shifted)  # lets other threads go on, which SciPy's does not: one of them answers interrupts
+        np.linalg.cholesky(shifted)  # SciPy's holds the GIL, so that no other thread could handle an interrupt
     except np.linalg.LinAlgError:
         return False
     return True
 
 
 def power_value(M: Array) -> float:
-    """Return a lower estimate of l_1(M), a start for `largest_below`: it is never a bound."""
+    """Return a lower estimate of l_1(M), a start for `largest_below`; it is not a bound."""
     pairs = leading_pairs(DenseOperator((M + M.T) / 2.0), 1, tol=budgets.CHOLESKY_START_TOL)
     return float(np.sqrt(pairs.values[0]))

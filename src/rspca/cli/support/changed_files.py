@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rspca.cli.support.provenance import files_of
+from rspca.formats.registry import READERS
 
-MAPPED = (".npy", ".bed", ".h5ad")
-"""Files that are read again and again as long as the work goes on; the others are in memory after the first time."""
+MAPPED = tuple(suffix for reader in READERS if reader.mapped for suffix in reader.suffixes)
+"""Suffixes of files that are read again and again during the work; the others are in memory after the first time."""
 
 
 class State(NamedTuple):
-    """What tells that a file is still the one that it was."""
+    """What is compared to see whether a file has changed."""
 
     size: int
     modified: int
@@ -28,9 +29,9 @@ class Watched:
         self.states = {path: _state(path) for path in files_of(data)}
 
     def check(self, consequence: str, *, mapped: bool = False) -> None:
-        """Raise if a file is not the one that it was, or only if one of those `mapped` is not.
+        """Raise if an input file has changed; with `mapped`, only files that are still read are checked.
 
-        `consequence` says in words what comes of that.
+        `consequence` is the end of the message.
         """
         for path, before in self.states.items():
             if (path.suffix.lower() in MAPPED or not mapped) and (now := _state(path)) != before:

@@ -27,9 +27,14 @@ NAME = "partial.npz"
 _META = "partial.json"
 _FORMAT = 1
 _NUMBERS: dict[str, Any] = {
-    "variance": float, "n_features": int, "n_iter": int, "converged": bool, "passes": float,
-    "relaxed_variance": float | None, "swap_optimal": bool | None,
-}  # fmt: skip
+    "variance": float,
+    "n_features": int,
+    "n_iter": int,
+    "converged": bool,
+    "passes": float,
+    "relaxed_variance": float | None,
+    "swap_optimal": bool | None,
+}
 
 
 class Partial:
@@ -41,7 +46,7 @@ class Partial:
         self.components = list[Component]()
 
     def resume(self) -> list[Component]:
-        """Return what is there to go on after: nothing where there is no file; refuse that of other work."""
+        """Return the components to continue after, none where there is no file; refuse those of other work."""
         if not self.path.exists():
             return []
         try:
@@ -52,7 +57,10 @@ class Partial:
             self._check_same("data", meta["data"], self.data)
             self._check_same("settings", meta["settings"], self.settings)
             n = self.data["shape"][1]
-            self.components = [_component(one, stored, number, n) for number, one in enumerate(meta["components"])]
+            self.components = [
+                _component(stored_numbers, stored, number, n)
+                for number, stored_numbers in enumerate(meta["components"])
+            ]
         except (OtherWork, MemoryError, PermissionError):
             raise
         except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -66,15 +74,17 @@ class Partial:
         found = [*self.components, component]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         arrays = dict[str, Any]()
-        for number, one in enumerate(found):
-            arrays |= {f"{number}.support": one.support, f"{number}.loadings": one.loadings}
-            if one.inclusion_probability is not None:  # nearly all of them are zero
-                used = np.flatnonzero(one.inclusion_probability)
-                arrays |= {f"{number}.included": used, f"{number}.inclusion": one.inclusion_probability[used]}
+        for number, component in enumerate(found):
+            arrays |= {f"{number}.support": component.support, f"{number}.loadings": component.loadings}
+            if component.inclusion_probability is not None:  # nearly all of them are zero
+                used = np.flatnonzero(component.inclusion_probability)
+                arrays |= {f"{number}.included": used, f"{number}.inclusion": component.inclusion_probability[used]}
         meta = {
-            "format": _FORMAT, "settings": self.settings, "data": self.data,
-            "components": [_numbers(one) for one in found],
-        }  # fmt: skip
+            "format": _FORMAT,
+            "settings": self.settings,
+            "data": self.data,
+            "components": [_numbers(component) for component in found],
+        }
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)
@@ -87,7 +97,7 @@ class Partial:
         def last_words() -> str:
             kept = f"{len(self.components)} of {wanted} component(s) are kept in {self.path}"
             there = self.components and self.path.exists()
-            return f"{kept}: the same command with --resume goes on." if there else "no component was found yet."
+            return f"{kept}: the same command with --resume continues." if there else "no component was found yet."
 
         try:
             with answered_soon(last_words):
@@ -116,15 +126,15 @@ def data_of(table: Table, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         "dtype": str(table.operator.dtype),
         "feature names": _digest(table.feature_names),
         "sample names": _digest(table.sample_names),
-        "content": [[one["bytes"], one["sha256"] or one["stamp"]] for one in inputs],
+        "content": [[file["bytes"], file["sha256"] or file["stamp"]] for file in inputs],
     }
 
 
 def settings_of(options: dict[str, Any], reading: dict[str, Any]) -> dict[str, Any]:
     """Return settings as they are compared; labels of groups by their checksum."""
     groups = options.get("groups")
-    told = _digest(groups) if isinstance(groups, list | np.ndarray) else groups
-    return options | {"groups": told} | {f"--{name}".replace("_", "-"): str(one) for name, one in reading.items()}
+    labels = _digest(groups) if isinstance(groups, list | np.ndarray) else groups
+    return options | {"groups": labels} | {f"--{name}".replace("_", "-"): str(value) for name, value in reading.items()}
 
 
 def _digest(names: Any) -> str:

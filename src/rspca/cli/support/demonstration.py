@@ -38,7 +38,7 @@ def examples() -> list[Example]:
 
 
 def _compiling_to(echo: Callable[[str], Any]) -> OnStep:
-    """Return what says that the search is compiled, before it is: that takes half a minute, once on a machine."""
+    """Return a callback that announces compiling: it takes half a minute, once on a machine."""
 
     def report(step: Step) -> None:
         if step.stage == COMPILE and step.iteration == 0:
@@ -51,14 +51,14 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
     """Print the tables and write the figure to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     shown = examples()
-    for one in shown:
-        echo(f"\n{one.title}: share of the variance of one dense component, at exactly k = {one.k} features")
-        echo(str(compare(one.X, one.k, scale=one.scale, random_state=seed, on_step=_compiling_to(echo))))
-    for one in (shown[0], shown[-1]):
-        model = SparsePCA(2, k=one.k, scale=one.scale, random_state=seed).fit(one.X)
-        echo(f"\n{one.title}: two components, adjusted variance ratio {model.explained_variance_ratio_.round(3)}")
+    for example in shown:
+        echo(f"\n{example.title}: share of the variance of one dense component, at exactly k = {example.k} features")
+        echo(str(compare(example.X, example.k, scale=example.scale, random_state=seed, on_step=_compiling_to(echo))))
+    for example in (shown[0], shown[-1]):
+        model = SparsePCA(2, k=example.k, scale=example.scale, random_state=seed).fit(example.X)
+        echo(f"\n{example.title}: two components, adjusted variance ratio {model.explained_variance_ratio_.round(3)}")
         for number in range(model.n_components_):
-            features = model.top_features(number, names=one.names)
+            features = model.top_features(number, names=example.names)
             echo(f"  {number + 1}: " + ", ".join(f"{f.loading:+.2f} {f.name}" for f in features))
     last = shown[-1]
     try:

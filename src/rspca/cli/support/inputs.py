@@ -1,4 +1,4 @@
-"""What commands read: tables with the options of their kind, labels of samples, groups of features, models."""
+"""What commands read: tables with the options of their format, labels of samples, groups of features, models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.cli.options import MOST_DIGITS, printable, whole
+from rspca.cli.options import MOST_DIGITS, Preparing, printable, whole
+from rspca.formats import registry
 
 if TYPE_CHECKING:
     from rspca.base.types import OnStep
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.formats.table import Table
 
-_WITH_LABELS = (".csv", ".tsv", ".parquet")
-"""Files whose reader takes the names of columns that describe samples."""
 _BEGINNING = 20
 """Lines of a document that are read to show how it begins."""
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+
+
+def _option(name: str, text: str, *flags: str, of: str | None = None, **more: Any) -> Any:
+    """Return an option whose help begins with the files that have it; `of` is the name that readers use."""
+    files = registry.files_with(of or name)
+    return typer.Option(*flags, help=f"{files[:1].upper()}{files[1:]}: {text}", **more)
 
 
 @dataclass(frozen=True)
@@ -35,44 +40,45 @@ class Reading:
     """Options of ``rspca.read``; only those that were given reach it."""
 
     chromosomes: Annotated[
-        str | None, typer.Option(help=".bed: autosomes (the default), all, or names and ranges: 1-5,X.")
+        str | None, _option("chromosomes", "autosomes (the default), all, or names and ranges: 1-5,X.")
     ] = None
-    min_frequency: Annotated[float | None, typer.Option(help=".bed: least frequency of the rarer allele.")] = None
-    max_missing: Annotated[float | None, typer.Option(help=".bed: largest share of missing calls of a SNP.")] = None
-    samples: Annotated[Path | None, typer.Option(help=".bed: file of the people to use, IID or FID IID a line.")] = None
-    snps: Annotated[Path | None, typer.Option(help=".bed: file of the SNPs to use, one a line.")] = None
+    min_frequency: Annotated[float | None, _option("min_frequency", "least frequency of the rarer allele.")] = None
+    max_missing: Annotated[float | None, _option("max_missing", "largest share of missing calls of a SNP.")] = None
+    samples: Annotated[Path | None, _option("samples", "file of the people to use, IID or FID IID a line.")] = None
+    snps: Annotated[Path | None, _option("snps", "file of the SNPs to use, one a line.")] = None
     exclude: Annotated[
-        str | None, typer.Option(help=".bed: regions to leave out: a BED file, or long-range LD by its build's name.")
+        str | None, _option("exclude", "regions to leave out: a BED file, or long-range LD by its build's name.")
     ] = None
-    layer: Annotated[str | None, typer.Option(help=".h5ad: a layer instead of X.")] = None
-    mask: Annotated[str | None, typer.Option(help=".h5ad: use only the features that this column of var marks.")] = None
+    layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
+    mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
     labels: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Text, .parquet: columns that describe samples, no features.")
+        str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
     transpose: Annotated[bool, typer.Option("--transpose", help="The file has features in rows.")] = False
-    delimiter: Annotated[str | None, typer.Option(help="Text tables: what separates cells, or tab, semicolon.")] = None
+    delimiter: Annotated[str | None, _option("delimiter", "what separates cells, or tab, semicolon.")] = None
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Text tables: the first line names the columns, or not.")
+        bool | None, _option("header", "the first line names the columns, or not.", "--header/--no-header")
     ] = None
     row_names: Annotated[
-        str | None, typer.Option(metavar="NAME|none", help="Text, .parquet: the column that names the samples.")
+        str | None, _option("row_names", "the column that names the samples.", metavar="NAME|none")
     ] = None
-    encoding: Annotated[str | None, typer.Option(help="Text: its encoding, if not UTF-8.")] = None
-    pattern: Annotated[str | None, typer.Option(help="Folder of documents: which files; *.txt if not given.")] = None
-    stop_words: Annotated[Path | None, typer.Option(help="Documents: file of words to leave out.")] = None
-    empty: Annotated[
-        str | None, typer.Option(metavar="error|drop", help="Documents: what to do with those without a word.")
-    ] = None
+    encoding: Annotated[str | None, _option("encoding", "encoding of the text, if not UTF-8.")] = None
+    pattern: Annotated[str | None, _option("pattern", "which files of a folder; *.txt if not given.")] = None
+    stop_words: Annotated[Path | None, _option("stop_words", "file of words to leave out.")] = None
+    empty: Annotated[str | None, _option("empty", "what to do with those without a word.", metavar="error|drop")] = None
     min_documents: Annotated[
-        int | None, typer.Option(parser=whole(1), help="Documents: least number that have a word.")
+        int | None, _option("min_documents", "least number that have a word.", parser=whole(1))
     ] = None
-    max_memory: Annotated[str | None, typer.Option(help=".h5ad: stream within so much memory, as 500MB.")] = None
-    scheduler: Annotated[str | None, typer.Option(help=".bed: address of a Dask scheduler whose workers read.")] = None
+    max_memory: Annotated[str | None, _option("max_memory", "stream within this much memory, as 500MB.")] = None
+    scheduler: Annotated[
+        str | None, _option("scheduler", "address of a Dask scheduler whose workers read.", of="client")
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """Return the options of ``rspca.read`` that were given, as it takes them."""
         left_out = {"scheduler"} | ({"transpose"} if not self.transpose else set())
-        options = {name: one for name, one in vars(self).items() if one is not None and name not in left_out}
+        values = {name: getattr(self, name) for name in Reading.__dataclass_fields__ if name not in left_out}
+        options = {name: value for name, value in values.items() if value is not None}
         if self.chromosomes not in (None, "autosomes", "all"):
             options["chromosomes"] = [name.strip() for name in str(self.chromosomes).split(",")]
         if self.row_names == "none":
@@ -84,32 +90,45 @@ class Reading:
         return options
 
 
+@dataclass(frozen=True)
+class Source(Preparing, Reading):
+    """How data are read and prepared."""
+
+
 @contextmanager
 def opened(
-    data: list[Path], reading: Reading, on_step: OnStep | None = None, *, label: str | None = None,
-    watched: Watched | None = None, model: SparsePCA | None = None, empty: str = "auto",
+    data: list[Path],
+    reading: Reading,
+    on_step: OnStep | None = None,
+    *,
+    label: str | None = None,
+    watched: Watched | None = None,
+    model: SparsePCA | None = None,
+    empty: str = "auto",
     for_scores: bool = False,
-) -> Iterator[Table]:  # fmt: skip
-    """Give the table that the files hold; a label that is no file is a column of theirs and no feature.
+) -> Iterator[Table]:
+    """Give the table that the files hold; a label that is not a file is a column of the data and not a feature.
 
-    Documents get the weights of `model`, if it has some; `empty` is what to do with those without a word that weighs
-    anything in it, unless the user says. For scores of a fitted model, SNPs without a single call are no mistake: they
-    count as the mean of the model.
-    Files that change meanwhile are an error when the block ends; who gives `watched` looks at them before that.
+    Documents get the weights of `model`, if it has some; `empty` is what to do with documents without a word that has a
+    weight, unless the user says. For scores of a fitted model, SNPs without a single call are accepted: they count as
+    the mean of the model. Files that change in the meantime are an error when the block ends; a caller that gives
+    `watched` checks them itself.
     """
     from rspca.cli.support.changed_files import Watched
-    from rspca.formats.table import holds_documents, read
+    from rspca.formats.reading import read
 
-    genotypes = all(path.suffix.lower() == ".bed" for path in data)
-    if reading.scheduler is not None and not genotypes:
-        raise ValueError("--scheduler is for .bed files, which workers open themselves.")
-    options = reading.given() | ({"on_step": on_step} if genotypes else {})
-    if genotypes and for_scores:
+    def all_accept(option: str) -> bool:
+        return all(registry.accepts(path, option) for path in data)
+
+    if reading.scheduler is not None and not all_accept("client"):
+        raise ValueError(f"--scheduler is for {registry.files_with('client')} files, which workers open themselves.")
+    options = reading.given() | ({"on_step": on_step} if all_accept("on_step") else {})
+    if for_scores and all_accept("uncalled"):
         options["uncalled"] = "keep"
-    if label is not None and not Path(label).is_file() and _kind(data[0]) in _WITH_LABELS:
+    if label is not None and not Path(label).is_file() and registry.accepts(data[0], "labels"):
         options["labels"] = [*options.get("labels", ()), label]
     weights = getattr(model, "term_weights_", None)
-    if weights is not None and all(map(holds_documents, data)):
+    if weights is not None and all_accept("term_weights"):
         settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]
         if settled:
             raise ValueError(f"{', '.join(settled)} cannot be given: the model has its own from its fit.")
@@ -129,7 +148,7 @@ def opened(
 
 
 class Documents(Sequence[str]):
-    """The documents themselves, each read when it is asked for."""
+    """The documents, each read when it is indexed."""
 
     def __init__(self, path: Path, names: Any, encoding: str) -> None:
         self.path, self.names, self.encoding = path, names, encoding
@@ -141,11 +160,11 @@ class Documents(Sequence[str]):
         return list(lines(self.path, self.encoding))
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of documents."""
         return len(self.names)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the beginning of one."""
+        """Return the beginning of a document."""
         from rspca.base.files import lines
 
         name = str(self.names[index])
@@ -155,9 +174,8 @@ class Documents(Sequence[str]):
 
 
 def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
-    """Return the documents, where the samples are some: a folder of text, or a file with one on each line."""
-    text = _kind(data[0]) == ".txt" or (data[0].is_dir() and "documents" in table.features)
-    return Documents(data[0], table.sample_names, reading.encoding or "utf-8") if text else None
+    """Return the documents, if the samples are some: a folder of text, or a file with one on each line."""
+    return None if table.terms is None else Documents(data[0], table.sample_names, reading.encoding or "utf-8")
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
@@ -202,7 +220,7 @@ def groups_of(text: str | None, table: Table) -> Any:
 
 
 def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, dict[str, Any]]:
-    """Return the name of the label, and what is known of the samples together with it."""
+    """Return the name of the label, and the properties of the samples including it."""
     known = dict(samples)
     if text is None or text in known:
         return text, known
@@ -240,10 +258,10 @@ def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mappi
         people = list(zip(map(str, samples["fid"]), map(str, samples["iid"]), strict=True))
         pairs = [((row[0], row[1]), row[-1]) for row in rows if len(row) > 2]
         if not {pair for pair, _ in pairs}.isdisjoint(people):
-            return _told(path, pairs, people)
+            return _label_each(path, pairs, people)
     wanted = set(names)
     columns = [[(row[j], row[-1]) for row in rows if len(row) > j + 1] for j in range(max(map(len, rows)) - 1)]
-    column = max(columns, key=lambda one: sum(name in wanted for name, _ in one))
+    column = max(columns, key=lambda column: sum(name in wanted for name, _ in column))
     if wanted.isdisjoint(name for name, _ in column):
         return None
     if len(wanted) < len(names):
@@ -251,29 +269,25 @@ def _by_name(path: Path, rows: list[list[str]], names: list[str], samples: Mappi
         raise ValueError(
             f"{path} names samples by {twice!r}, which several have; give FID, IID and label on each line."
         )
-    return _told(path, column, names)
+    return _label_each(path, column, names)
 
 
-def _told(path: Path, told: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
-    """Return what is told of each sample, nothing where nothing is; raise if a sample is told two things."""
+def _label_each(path: Path, pairs: list[tuple[Any, str]], samples: Sequence[Any]) -> list[str]:
+    """Return the label of each sample, empty where there is none; raise if a sample has two labels."""
     labels = dict[Any, str]()
     wanted = set(samples)
-    for sample, label in told:
+    for sample, label in pairs:
         if sample in wanted and labels.setdefault(sample, label) != label:
             name = sample if isinstance(sample, str) else " ".join(sample)
-            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Leave one.")
+            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Remove one of them.")
     without = sum(sample not in labels for sample in samples)
     if without:
         warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)
     return [labels.get(sample, "") for sample in samples]
 
 
-def _kind(path: Path) -> str:
-    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
-
-
 def _words(line: str) -> list[str]:
-    separator = next((one for one in "\t,;" if one in line), None)
+    separator = next((mark for mark in "\t,;" if mark in line), None)
     return line.split() if separator is None else next(csv.reader([line], delimiter=separator))
 
 

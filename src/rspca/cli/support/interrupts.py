@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a long computation outside Python: answered in time, whether that comes back or not."""
+"""Ctrl-C during a long computation outside Python: the command ends in time even if it does not return."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def answered_soon(last_words: Callable[[], str]) -> Iterator[None]:
     """End the process with these words if an interrupt does not end the block in time.
 
     Python raises KeyboardInterrupt between two of its own instructions, and a product with large data, or an
-    eigendecomposition, is a single one. The system's part of the signal is told at once to a thread that waits for it.
-    What is on disk is whole at any moment, so nothing is lost with the process.
+    eigendecomposition, is a single one. A wakeup file descriptor passes the signal at once to a thread that waits.
+    Files on disk are complete at any moment, so nothing is lost with the process.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -38,8 +38,8 @@ def answered_soon(last_words: Callable[[], str]) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        while told := os.read(reader, 1):
-            if told[0] == signal.SIGINT and not ended.wait(PATIENCE):
+        while received := os.read(reader, 1):
+            if received[0] == signal.SIGINT and not ended.wait(PATIENCE):
                 cursor = _CURSOR if sys.stderr.isatty() else ""
                 words = printable(f"rspca: interrupted; {last_words()}")
                 os.write(2, f"{cursor}{words}\n".encode(errors="backslashreplace"))
@@ -59,7 +59,7 @@ def answered_soon(last_words: Callable[[], str]) -> Iterator[None]:
 
 
 def until_stopped(work: Callable[[Callable[[Any], None]], Any]) -> tuple[Any, bool]:
-    """Return what the work returns, or the rows it told of last if the user stops it, and whether that was so."""
+    """Return what the work returns and False, or the rows it reported last and True if the user stops it."""
     last = deque[Any](maxlen=1)
     try:
         return work(last.append), False

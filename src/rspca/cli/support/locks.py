@@ -32,7 +32,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     What was made is removed again where the block leaves nothing in it.
     """
     check_system()
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     path = folder / LOCK
     try:
         handle = _acquired(path)
@@ -43,9 +43,9 @@ def locked_folder(folder: Path) -> Iterator[None]:
                 path.unlink()  # before the lock is given up: whoever opened it meanwhile sees that it is gone
             os.close(handle)
     finally:
-        for one in made:
+        for parent in made:
             with suppress(OSError):  # it has files
-                one.rmdir()
+                parent.rmdir()
 
 
 def _acquired(path: Path) -> int:
@@ -73,7 +73,7 @@ def _acquired(path: Path) -> int:
 
 
 def _lock(handle: int, path: Path) -> bool:
-    """Lock an open file, and tell whether that is possible on its file system; raise if another process holds it."""
+    """Lock an open file; return whether its file system can do so; raise if another process holds it."""
     import fcntl
 
     try:
@@ -93,7 +93,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 
 def _is_at(handle: int, path: Path) -> bool:
-    """Tell whether an open file is still the one of this name, and not one that its last holder removed."""
+    """Return whether an open file still has this name, and was not removed by its last holder."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
@@ -106,10 +106,10 @@ def _description() -> str:
 
 
 def _holder(handle: int) -> str:
-    """Return in words who holds a lock, from what they wrote into it."""
+    """Return in words which process holds a lock, as it wrote into the file."""
     try:
-        told = json.loads(os.pread(handle, _MOST_BYTES, 0))
-        pid, host, since = (shown(told[name]) for name in ("pid", "host", "since"))
+        owner = json.loads(os.pread(handle, _MOST_BYTES, 0))
+        pid, host, since = (shown(owner[name]) for name in ("pid", "host", "since"))
     except (OSError, ValueError, KeyError, TypeError):  # it has not written that yet, or could not
         return "which does not say its name"
     return f"process {pid} on {host} since {since}"

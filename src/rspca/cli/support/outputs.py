@@ -1,4 +1,4 @@
-"""What commands write: components.csv and scores.csv, read back too, and the check that they can be written at all."""
+"""What commands write: components.csv and scores.csv, and checks that they can be written."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ _SCORE = "component"
 
 
 def write_components(path: Path, model: SparsePCA, table: Table) -> None:
-    """Write one line for each feature of each component, the largest loadings first, with what is known of it."""
+    """Write one line for each feature of each component, the largest loadings first, with its properties."""
     more = list(table.features)
     rows = (
         [
-            j + 1, table.feature_names[feature.name], feature.loading, feature.inclusion_probability,
+            j + 1,
+            table.feature_names[feature.name],
+            feature.loading,
+            feature.inclusion_probability,
             *(table.features[name][feature.name] for name in more),
         ]
         for j in range(model.n_components_)
         for feature in ranked(model, j)
-    )  # fmt: skip
+    )
     write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more], rows)
 
 
@@ -42,7 +45,7 @@ def ranked(model: SparsePCA, component: int) -> list[Any]:
 
 
 def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[str, Any]) -> None:
-    """Write one line for each sample: what is known of it, then its scores; to stdout where there is no path."""
+    """Write one line for each sample: its properties, then its scores; to stdout where there is no path."""
     heads = list(samples) or ["sample"]
     columns = [samples[name] for name in samples] or [names]
     numbered = [f"{_SCORE}{j + 1}" for j in range(scores.shape[1])]
@@ -51,7 +54,7 @@ def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[st
 
 
 def read_scores(path: Path, n_components: int) -> tuple[Array, list[str], dict[str, list[str]]]:
-    """Return the scores, the names of the samples and what is known of them, from what `write_scores` wrote."""
+    """Return the scores, the names and the properties of the samples from a file of `write_scores`."""
     head, rows = read_csv(path)
     known = len(head) - n_components
     if head[known:] != [f"{_SCORE}{j + 1}" for j in range(n_components)] or known < 1:

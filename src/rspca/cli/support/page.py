@@ -1,4 +1,4 @@
-"""The report page, from what a command has at hand."""
+"""The report page of a command."""
 
 from __future__ import annotations
 

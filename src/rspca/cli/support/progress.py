@@ -38,7 +38,7 @@ def rows_done(step: Step) -> int:
 def shown(
     talking: Talking, total: int, done: Done = components_done, *, what: str = "component", start: int = 0
 ) -> Iterator[OnStep]:
-    """Give a function to be told of each step; what it shows is gone when the block ends.
+    """Give a function that shows each step; what it shows is gone when the block ends.
 
     A proof takes an interrupt for the end of its time, as it should. Here the interrupt is for the command: the next
     step raises it again.
@@ -55,12 +55,12 @@ def shown(
 
 
 def _guarded(show: OnStep, interrupted: threading.Event) -> OnStep:
-    def tell(step: Step) -> None:
+    def on_step(step: Step) -> None:
         if interrupted.is_set():
             raise KeyboardInterrupt
         show(step)
 
-    return tell
+    return on_step
 
 
 @contextmanager
@@ -114,9 +114,12 @@ def _bar(total: int, done: Done, what: str, start: int) -> Iterator[OnStep]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = [
-        BarColumn(bar_width=20), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
-    ]  # fmt: skip
+    ]
     # The time left is estimated from all components so far: one may take longer than the half minute that is usual.
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1e9) as bar:
         task = bar.add_task("reading", total=total, completed=start)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rspca import __version__
 from rspca.cli.support.locks import LOCK
-from rspca.genetics.plink import beside
+from rspca.formats.registry import with_companions
 
 LARGE = 2 * 10**9
 """Bytes beyond which a file is not read once more for its checksum; its ends, size and date stand for it."""
@@ -20,9 +20,9 @@ _BLOCK = 1 << 20
 
 
 def provenance(inputs: list[dict[str, Any]], *, seed: int | None = None) -> dict[str, Any]:
-    """Return what a reader needs to do the same again; no path of this machine but those that were typed."""
+    """Return what is needed to reproduce a result; the only paths are those that were typed."""
     return {
-        "inputs": [{name: one[name] for name in ("name", "bytes", "sha256")} for one in inputs],
+        "inputs": [{name: entry[name] for name in ("name", "bytes", "sha256")} for entry in inputs],
         "rspca": __version__,
         "seed": seed,
         "command": shlex.join(["rspca", *sys.argv[1:]]),
@@ -31,26 +31,22 @@ def provenance(inputs: list[dict[str, Any]], *, seed: int | None = None) -> dict
 
 
 def described(data: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return name, size and SHA-256 of each input: of a .bed also its .bim and .fam, of a folder all files in it.
+    """Return name, size and SHA-256 of each input and its companions, such as the .bim and .fam of a .bed.
 
     The SHA-256 of a folder is that of the names and SHA-256 of its files. For a file larger than LARGE it is None, and
     `stamp` has the date and the SHA-256 of the first and last MiB instead.
     """
-    return [_folder(path) if path.is_dir() else _file(path) for given in data for path in _with_companions(given)]
+    return [_folder(path) if path.is_dir() else _file(path) for given in data for path in with_companions(given)]
 
 
 def files_of(data: Iterable[Path]) -> list[Path]:
-    """Return every input file: of a .bed also its .bim and .fam, of a folder all files in it."""
+    """Return every input file with its companions; of a folder, all files in it."""
     return [
         file
         for given in data
-        for path in _with_companions(given)
+        for path in with_companions(given)
         for file in (_files_in(path) if path.is_dir() else [path])
     ]
-
-
-def _with_companions(path: Path) -> list[Path]:
-    return [path, beside(path, "bim"), beside(path, "fam")] if path.suffix.lower() == ".bed" else [path]
 
 
 def _file(path: Path) -> dict[str, Any]:
@@ -71,5 +67,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _folder(folder: Path) -> dict[str, Any]:
     each = [_file(path) | {"name": path.relative_to(folder).as_posix()} for path in _files_in(folder)]
-    whole = hashlib.sha256("".join(f"{one['name']}\0{one['sha256']}\n" for one in each).encode("utf-8", "replace"))
-    return {"name": folder.name, "bytes": sum(one["bytes"] for one in each), "sha256": whole.hexdigest()}
+    whole = hashlib.sha256(
+        "".join(f"{entry['name']}\0{entry['sha256']}\n" for entry in each).encode("utf-8", "replace")
+    )
+    return {"name": folder.name, "bytes": sum(entry["bytes"] for entry in each), "sha256": whole.hexdigest()}

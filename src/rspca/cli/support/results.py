@@ -19,7 +19,9 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
     """Return all that a fit found, with names."""
     certificates = getattr(model, "certificates_", [None] * model.n_components_)
     return {
-        "n_samples": model.n_samples_, "n_features": model.n_features_in_, "method": model.method,
+        "n_samples": model.n_samples_,
+        "n_features": model.n_features_in_,
+        "method": model.method,
         "components": [
             {
                 "component": j + 1,
@@ -27,17 +29,19 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
                 "explained_variance_ratio": model.explained_variance_ratio_[j],
                 "features": [
                     {
-                        "name": table.feature_names[one.name], "index": one.name, "loading": one.loading,
-                        "inclusion_probability": one.inclusion_probability,
-                        **{name: table.features[name][one.name] for name in table.features},
+                        "name": table.feature_names[feature.name],
+                        "index": feature.name,
+                        "loading": feature.loading,
+                        "inclusion_probability": feature.inclusion_probability,
+                        **{name: table.features[name][feature.name] for name in table.features},
                     }
-                    for one in ranked(model, j)
+                    for feature in ranked(model, j)
                 ],
                 "certificate": None if certificates[j] is None else certificate_document(certificates[j], table),
             }
             for j in range(model.n_components_)
         ],
-    }  # fmt: skip
+    }
 
 
 def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool) -> Iterator[str]:
@@ -55,7 +59,9 @@ def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool)
 def _in_words(features: list[Any], names: Any, most: int) -> str:
     """Return the largest features: those with positive loadings, against those with negative ones."""
     shown = features[:most]
-    sides = [", ".join(str(names[one.name]) for one in shown if (one.loading > 0) is up) for up in (True, False)]
+    sides = [
+        ", ".join(str(names[feature.name]) for feature in shown if (feature.loading > 0) is up) for up in (True, False)
+    ]
     return " against ".join(side for side in sides if side) + (", ..." if len(features) > most else "")
 
 
@@ -78,18 +84,22 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
     """Return a path with names, and the k that it suggests."""
     rows = [
         {
-            "k": one.k, "variance": one.variance, "share": one.share, "upper": one.upper, "gap": one.gap,
+            "k": point.k,
+            "variance": point.variance,
+            "share": point.share,
+            "upper": point.upper,
+            "gap": point.gap,
             "features": [
                 {"name": table.feature_names[i], "index": i, "loading": loading}
-                for i, loading in zip(one.support, one.loadings, strict=True)
+                for i, loading in zip(point.support, point.loadings, strict=True)
             ],
         }
-        for one in points
-    ]  # fmt: skip
+        for point in points
+    ]
     return {"points": rows, "suggested": points.suggested, "why": points.why}
 
 
 def comparison_document(found: Any, table: Table) -> dict[str, Any]:
     """Return a comparison, with what was proven and what was skipped."""
     proof = None if found.certificate is None else certificate_document(found.certificate, table)
-    return {"methods": [one._asdict() for one in found], "skipped": found.skipped, "certificate": proof}
+    return {"methods": [row._asdict() for row in found], "skipped": found.skipped, "certificate": proof}

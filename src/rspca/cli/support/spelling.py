@@ -31,11 +31,13 @@ LONGEST_VALUE = 80
 
 
 def option_writer(parameters: Sequence[inspect.Parameter]) -> Writer:
-    """Return what writes arguments of the library as options of a command with these parameters."""
-    known = {one.name: (_option(one), isinstance(_info(one), ArgumentInfo)) for one in parameters}
+    """Return a function that writes arguments of the library as options of a command."""
+    known = {
+        parameter.name: (_option(parameter), isinstance(_info(parameter), ArgumentInfo)) for parameter in parameters
+    }
 
     def write(name: str, value: object) -> str | None:
-        own = next((one for one in NAMES.get(name, (name,)) if one in known), None)
+        own = next((option_name for option_name in NAMES.get(name, (name,)) if option_name in known), None)
         if own is None:
             return None
         option, is_positional = known[own]
@@ -57,13 +59,13 @@ def _option(parameter: inspect.Parameter) -> str:
     """Return the name of an option, its long form where it has one."""
     info = _info(parameter)
     words = (getattr(info, "default", None), *(getattr(info, "param_decls", None) or ()))  # the first is a name too
-    declared = [one.split("/")[0] for one in words if isinstance(one, str) and one.startswith("-")]
+    declared = [word.split("/")[0] for word in words if isinstance(word, str) and word.startswith("-")]
     declared = declared or [f"--{parameter.name.replace('_', '-')}"]
-    return max(declared, key=lambda one: one.startswith("--"))
+    return max(declared, key=lambda word: word.startswith("--"))
 
 
 def _info(parameter: inspect.Parameter) -> Any:
-    return next((one for one in get_args(parameter.annotation) if isinstance(one, OptionInfo | ArgumentInfo)), None)
+    return next((info for info in get_args(parameter.annotation) if isinstance(info, OptionInfo | ArgumentInfo)), None)
 
 
 def _word(value: object) -> str:

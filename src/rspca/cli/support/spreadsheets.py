@@ -1,4 +1,4 @@
-"""CSV that is safe to open in a spreadsheet, and reads back as it was.
+"""CSV that is safe to open in a spreadsheet, and can be read back unchanged.
 
 A spreadsheet takes a text that begins with = + - @, a tab or a line break for a formula. Such a text gets an apostrophe
 before it; so does one that begins with an apostrophe, so that taking one away always gives the text back. Numbers are

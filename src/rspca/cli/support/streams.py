@@ -1,4 +1,4 @@
-"""The standard streams of a command: closed ones are refused before work, and a write that fails says which it was."""
+"""The standard streams of a command: closed ones are refused, and errors of writing name the stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_open() -> None:
 
 
 class _Named:
-    """A text stream whose failed writes name it; everything else is as it was."""
+    """A text stream whose errors of writing name it."""
 
     def __init__(self, stream: Any, name: str) -> None:
         self._stream, self._name = stream, name
@@ -60,7 +60,7 @@ class _Named:
 
 @contextmanager
 def named_output() -> Iterator[None]:
-    """Let a write to the standard output that fails name it, for as long as the block lasts."""
+    """Let errors of writing to the standard output name it within the block."""
     before: Any = sys.stdout
     sys.stdout = _Named(before, OUTPUT)
     try:

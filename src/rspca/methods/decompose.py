@@ -1,0 +1,176 @@
+"""One decomposition: settings checked without the data, then the data prepared, and a method run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rspca.algorithm.component import Options, check_memory
+from rspca.algorithm.feature_limits import Choice, Groups, limits
+from rspca.algorithm.loop import LoopOptions
+from rspca.algorithm.results import Decomposition
+from rspca.base.arguments import argument
+from rspca.base.checks import (
+    as_generator,
+    check_choice,
+    check_listener,
+    check_n_components,
+    check_options,
+    check_real,
+    check_sparsity,
+)
+from rspca.base.memory import keep_freed_blocks
+from rspca.base.threads import threads_for
+from rspca.certificates.certify import prover
+from rspca.linalg.explained_variance import added_squares, largest_cosine, scores_of
+from rspca.methods import METHODS
+from rspca.methods.registry import Method, MethodSettings
+from rspca.operators.base import OperatorMixin
+from rspca.operators.convert import as_operator, balanced
+from rspca.operators.prepared import prepared
+
+OPTIONS = {name: value for name, value in Options()._asdict().items() if name != "groups"}
+"""Options of method="rspca" that are arguments of `decompose`, with their defaults."""
+
+
+class Settings(NamedTuple):
+    """How components are found, checked as far as that is possible without the data; `checked_settings` makes them."""
+
+    method: Method
+    run: MethodSettings
+    rng: np.random.Generator
+    n_components: Any
+    k: Any
+    side: str
+    k_samples: Any
+    center: Any
+    scale: Any
+    groups: Any
+    max_per_group: Any
+    certify: bool
+    certify_seconds: float
+
+
+def checked_settings(given: Mapping[str, Any]) -> Settings:
+    """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
+    check_choice("method", given["method"], METHODS)
+    method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
+    deflation = given["deflation"]
+    run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
+    if not method.rounds:
+        check_options(options, OPTIONS, method.name)
+        run = run._replace(options={})
+    side = given.get("side", "features")
+    check_choice("side", side, ("features", "both"))
+    _check_certifiable(method, deflation, given["certify"], given["certify_seconds"])
+    rest = {name: given[name] for name in ("n_components", "k", "center", "scale", "groups", "max_per_group")}
+    return Settings(
+        method=method,
+        run=run,
+        rng=as_generator(given["random_state"]),
+        side=side,
+        k_samples=given.get("k_samples"),
+        certify=given["certify"],
+        certify_seconds=given["certify_seconds"],
+        **rest,
+    )
+
+
+def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decomposition:
+    """Return sparse principal components for settings that are checked; what depends on the data is checked here."""
+    check_listener("on_step", loop.on_step)
+    check_listener("on_component", loop.on_component)
+    op, method, n_components, rng = as_operator(X), settings.method, settings.n_components, settings.rng
+    n = op.shape[1]
+    ks = check_sparsity(settings.k, check_n_components(n_components, op.shape), n)
+    ks_samples = _sample_sparsity(settings, op)
+    method.check_earlier(loop.earlier, n_components, n)
+    limits = _limits(settings, X, n, max(ks))
+    if settings.run.deflation == "hotelling" and op.has_samples:
+        raise ValueError(
+            f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
+        )
+    before = op.passes
+    check_memory(op, max(ks), sketched=method.rounds and settings.run.options["solver"] == "linearized")
+    keep_freed_blocks()
+    data = prepared(op, center=settings.center, scale=settings.scale, n_components=n_components)
+    op, run, prove = data.operator, settings.run, None
+    if method.rounds:
+        run = run._replace(options={**run.options, "groups": limits})
+    if settings.certify:
+        seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
+        s = run.options.get("s")
+        prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(loop.earlier))
+    with threads_for(op):
+        components = method.run(op, ks, run, rng, loop, prove)
+        left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
+        V = np.vstack([c.dense() for c in components])
+        measured, unit = balanced(op)
+        scores = scores_of(measured, V)
+    return Decomposition(
+        components=components,
+        method=method.name,
+        mean=data.mean,
+        scale=data.divisor,
+        sample_components=left,
+        explained_variance=unit**2 * added_squares(scores),
+        total_variance=float(op.sq_norms.sum() - op.offset * n),
+        orthogonality=largest_cosine(V.T),
+        score_correlation=largest_cosine(scores),
+        passes=op.passes - before,
+        has_samples=op.has_samples,
+        n_samples=data.n_samples,
+    )
+
+
+def _check_certifiable(method: Method, deflation: str, certify: bool, seconds: float) -> None:
+    """Refuse certificates of what cannot have them."""
+    check_choice("certify", certify, (True, False))
+    check_real("certify_seconds", seconds, 0.0, strict=True)
+    if certify and not method.certifiable:
+        why = "uses all features" if method.dense else "finds them together"
+        raise ValueError(
+            f"{argument('certify', True)} certifies components of k features found one after another; "
+            f"{argument('method', method.name)} {why}. "
+            "Choose another method, or give its components to rspca.certify one by one."
+        )
+    if certify and deflation == "hotelling":
+        raise ValueError(
+            f"{argument('certify', True)} needs a deflation that leaves the data positive semidefinite: choose "
+            "'schur', 'projection' or 'orthogonal' instead of 'hotelling'."
+        )
+
+
+def _limits(settings: Settings, X: Any, n: int, k: int) -> Groups | None:
+    """Return how many features each group may have, or None; refuse methods that know no groups."""
+    groups, most_each, options = settings.groups, settings.max_per_group, settings.run.options
+    found = limits(groups, most_each, n, getattr(X, "features", None))
+    if found is None:
+        return None
+    if not settings.method.rounds or options["rounding"] != "exact" or settings.side != "features":
+        raise ValueError(
+            f"{argument('groups')} needs {argument('method', 'rspca')}, rounding='exact' and side='features': others "
+            "know no groups."
+        )
+    most = Choice(np.arange(n), found).most
+    if k > most:
+        raise ValueError(
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', most_each)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
+        )
+    return found
+
+
+def _sample_sparsity(settings: Settings, op: OperatorMixin) -> list[int] | None:
+    """Return the number of samples of each left vector, or None if there are none."""
+    if settings.side == "features":
+        if settings.k_samples is not None:
+            raise ValueError("k_samples is the sparsity of the left vectors: it needs side='both'.")
+        return None
+    if not op.has_samples:
+        raise ValueError("side='both' needs samples; a Gram matrix has none.")
+    if settings.k_samples is None:
+        raise ValueError("side='both' needs k_samples, the number of samples in each left vector.")
+    return check_sparsity(settings.k_samples, settings.n_components, op.shape[0], "k_samples", "samples")

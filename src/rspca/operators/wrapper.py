@@ -1,0 +1,65 @@
+"""Base of the operators that change what another operator computes, without touching its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.base import Meter, OperatorMixin
+
+
+class Wrapper(OperatorMixin):
+    """An operator around another operator: everything that is not overridden is that of the inner one."""
+
+    def __init__(self, inner: OperatorMixin) -> None:
+        self.inner = inner
+
+    @property
+    def has_samples(self) -> bool:  # type: ignore[override]
+        """Whether rows are samples."""
+        return self.inner.has_samples
+
+    @property
+    def own_threads(self) -> bool:  # type: ignore[override]
+        """Whether products run in threads of their own."""
+        return self.inner.own_threads
+
+    @property
+    def first_block(self) -> int:  # type: ignore[override]
+        """Vectors that are multiplied together at first."""
+        return self.inner.first_block
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """Multiple of the identity in X'X that is not variance."""
+        return self.inner.offset
+
+    @property
+    def gram_error(self) -> float:  # type: ignore[override]
+        """Bound on the error of X'X; projections do not enlarge it."""
+        return self.inner.gram_error
+
+    def data_errors(self) -> Array:
+        """Errors of the columns of the wrapped data; subtracting a mean or a projection does not enlarge them."""
+        return self.inner.data_errors()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples by features."""
+        return self.inner.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float type of the products."""
+        return self.inner.dtype
+
+    @property
+    def meter(self) -> Meter:
+        """Counter of passes of the wrapped data."""
+        return self.inner.meter
+
+    def restricted_bytes(self, k: int) -> int:
+        """Bytes of the restricted data."""
+        return self.inner.restricted_bytes(k)

@@ -1,0 +1,45 @@
+"""What was prepared: the operator, its numbers, and the words of certificates."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import rspca
+from rspca.operators.prepared import prepared
+
+X = np.random.default_rng(0).standard_normal((20, 4)) + 3.0
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_mean_and_divisor_lead_to_the_columns_of_the_operator(make, center, scale):
+    data = prepared(rspca.as_operator(make(X)), center=center, scale=scale)
+    columns = data.operator.columns(np.arange(4))
+    np.testing.assert_allclose(columns, (X - data.mean) / data.divisor, atol=1e-12)
+    assert (data.center, data.scale) == (center, scale)
+
+
+@pytest.mark.parametrize(
+    ("center", "scale", "words"),
+    [
+        (True, False, ("columns centered", "columns not scaled")),
+        (np.bool_(False), 1, ("columns not centered", "columns scaled (True)")),
+    ],
+)
+def test_certificates_say_how_columns_were_prepared(center, scale, words):
+    found = rspca.certify(X, 2, center=center, scale=scale)
+    assert found.assumptions == words
+    assert (found.center, found.scale) == (bool(center), bool(scale))
+
+
+def test_a_gram_matrix_is_taken_as_given():
+    data = prepared(rspca.GramOperator(np.eye(3)), center=True, scale=False)
+    assert data.description == ("the Gram matrix is taken as given",)
+
+
+def test_what_is_made_of_the_operator_is_said_after_what_was_said_before():
+    data = prepared(rspca.as_operator(X), center=True, scale=False)
+    later = data.with_operator(data.operator, "given one component")
+    assert later.description == (*data.description, "given one component")
+    assert later.mean is data.mean
