@@ -12,6 +12,7 @@ from rspca.algorithm.gram_search import SwappedSupport, improved, search
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, exchange, polish, swap_each
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
 from rspca.algorithm.relax import StationaryPoint, linearized
+from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import l1_l2_maximizer, nonzeros, spread
@@ -93,7 +94,14 @@ def ends_may_differ(data: Sketch | FullData, k: int) -> bool:
 
 
 def improve(
-    data: Sketch | FullData, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report
+    data: Sketch | FullData,
+    V: Array,
+    gradient: Array,
+    choice: Choice,
+    work: SharedWork,
+    *,
+    tol: float,
+    report: Report,
 ) -> Polished:
     """Return the best support that polishing the columns of V, vectors with k non-zeros, leads to.
 
@@ -110,19 +118,19 @@ def improve(
     else:
         ends = [improve_on_sketch(data, V, gradient, choice, tol=tol, report=report)]
     ends = ends[: budgets.SWAP_STARTS if k <= budgets.SWAP_STARTS_MAX_K else 1]
-    best = search_in_pool(data, k, ends, choice) if few else best_after_swaps(op, ends, choice=choice)
+    best = search_in_pool(data, k, ends, choice, work) if few else best_after_swaps(op, ends, choice=choice)
     report("polish", best.n_iter, best.variance)
     return best
 
 
-def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice: Choice) -> Polished:
+def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> Polished:
     """Return the best support of few features that is found in a pool, or by exchanges from these ends.
 
     If the pool does not have all features, the next one has those with the largest gradients at the best supports,
     until the best support stays; then its features are swapped with all features.
     """
     op = data.source
-    pool = make_pool(data, k, choice, [end.support for end in ends])
+    pool = make_pool(data, k, choice, [end.support for end in ends], work)
     ends = searched(pool, k, ends, choice)
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):

@@ -26,8 +26,8 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
-SKETCH_ROWS_A_COMPONENT = 2
-"""Rows more for each component after the first: benchmarks/users.py."""
+SKETCH_FIRST_ROWS = 10
+"""Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32
 """Columns of X for each column from which the first rows are computed: benchmarks/budgets.py."""
 SKETCH_MIN_COLUMNS = 512

@@ -15,6 +15,7 @@ from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.pool import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
+from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
@@ -57,11 +58,19 @@ def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
 
 
 def rspca_component(
-    op: OperatorMixin, k: int, report: Report, *, options: Options, normalization: str, rng: np.random.Generator
+    op: OperatorMixin,
+    k: int,
+    report: Report,
+    *,
+    options: Options,
+    normalization: str,
+    rng: np.random.Generator,
+    work: FitWork | None = None,
 ) -> Found:
     """Return one component: of the default algorithm, or of the paper's if nothing is polished."""
     choice = Choice(eligible_features(op), options.groups)
-    task = Task(op, min(k, choice.most), choice, options, normalization, rng, report)
+    work = FitWork() if work is None else work
+    task = Task(op, min(k, choice.most), choice, options, normalization, rng, report, work.of(op))
     return polished_component(task) if options.polish else rounded_component(task)
 
 
@@ -75,6 +84,7 @@ class Task(NamedTuple):
     normalization: str
     rng: np.random.Generator
     report: Report
+    work: SharedWork
 
     @property
     def s(self) -> float:
@@ -97,7 +107,7 @@ def polished_component(task: Task) -> Found:
             largest = choice.largest(stage1.leading, k)  # the support of MaxComp
             starts.append((unit(stage1.leading[largest]), largest))
         candidates = spread_columns(starts, op.shape[1])
-    best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, report=task.report)
+    best = improve(data, candidates, relaxed.gradient, choice, task.work, tol=options.tol, report=task.report)
     used = best.loadings != 0.0
     support = best.support[used]
     loadings = NORMALIZATIONS[task.normalization](op, support, best.loadings[used])
@@ -141,7 +151,7 @@ def relaxation(task: Task) -> Relaxation:
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
         large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        data = Sketch(op, op.undeflated.shared_work.get("count", 1)) if large else FullData(op)
+        data = Sketch(op, task.work.rows) if large else FullData(op)
         directions = data.directions()
         point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))

@@ -93,7 +93,6 @@ def one_by_one(
     op, unit = balanced(op)
     report = _reporter(loop.on_step, found, unit)
     total = float(op.sq_norms.sum())
-    op.shared_work["count"] = len(finders)
     op = deflated(op, found, deflate) if len(found) < len(finders) else op
     for number, (k, find) in enumerate(finders[len(found) :], len(found)):
         if op.sq_norms.sum() <= budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * total:

@@ -9,11 +9,11 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_cache import gram_of
-from rspca.algorithm.promising import lasting_features, promising_features
+from rspca.algorithm.promising import chosen_by_directions
+from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
-from rspca.linalg.vectors import spread_columns
+from rspca.linalg.vectors import coarse, spread_columns
 from rspca.operators.base import OperatorMixin
 
 
@@ -27,15 +27,21 @@ class Pool(NamedTuple):
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
 
 
-def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array]) -> Pool:
-    """Return the pool for supports of k features; `known` supports are part of it."""
+def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
+    """Return the pool for supports of k features; it contains the `known` supports.
+
+    If it cannot have all features, it has those that all pools share, and those that the leading directions choose.
+    """
     op = data.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
-        return _pool_of(op, gram_of(op, choice.features, choice.features), choice.features, complete=True)
-    lasting = lasting_features(op.undeflated, k, size)
-    features = promising_features(data, k, choice, [*known, np.intersect1d(lasting, choice.features)], size)
-    return _pool_of(op, gram_of(op, features, lasting), features, complete=False)
+        return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+    lasting = work.lasting_features(k, size)
+    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
+    enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
+    features = np.unique(np.concatenate([enough, *known, along, np.intersect1d(lasting, choice.features)]))
+    return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 
 def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
@@ -44,7 +50,7 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
-    return _pool_of(op, gram_of(op, features), features, complete=False)
+    return _pool_of(op, op.gram_matrix(features), features, complete=False)
 
 
 def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:

@@ -6,18 +6,9 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, decreasing_order
 from rspca.operators.base import OperatorMixin, chunks
-
-
-def promising_features(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], size: int) -> Array:
-    """Return the known features, and those that the leading directions of what earlier components left choose."""
-    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
-    along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
-    enough = choice.largest(coarse(data.source.sq_norms), k)  # for k features whatever the groups
-    return np.unique(np.concatenate([enough, *known, along]))
 
 
 def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
@@ -28,8 +19,6 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     Their rows of X'X are long, but no longer than those of features that follow the leading directions; without these
     directions they are.
     """
-    if "lasting" in op.shared_work:
-        return op.shared_work["lasting"]
     size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
     free = Choice(np.flatnonzero(op.sq_norms))
@@ -40,8 +29,7 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    op.shared_work["lasting"] = np.unique(np.concatenate(pool))
-    return op.shared_work["lasting"]
+    return np.unique(np.concatenate(pool))
 
 
 def random_signs(op: OperatorMixin) -> Array:

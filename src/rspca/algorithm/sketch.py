@@ -21,6 +21,13 @@ class ConfirmedProduct(NamedTuple):
     variance: float
 
 
+class Rows(NamedTuple):
+    """Orthonormal scores U, and the rows U'X."""
+
+    left: Array
+    rows: Array
+
+
 class Sketch:
     """U'X, where the q columns of U span the scores Xx of the vectors x multiplied so far.
 
@@ -31,14 +38,12 @@ class Sketch:
 
     exact = False
 
-    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
+    def __init__(self, op: OperatorMixin, first: Rows | None = None) -> None:
         m, n = op.shape
-        whole = op.undeflated
-        if "sketch" not in whole.shared_work:
-            whole.shared_work["sketch"] = first_rows(whole, n_components)
-        left, rows = op.deflated_rows(*whole.shared_work["sketch"])
+        first = first_rows(op.undeflated, 1) if first is None else first
+        left, rows = op.deflated_rows(*first)
         self.source = op
-        self._size = budgets.SKETCH_ROWS + budgets.SKETCH_ROWS_A_COMPONENT * (n_components - 1)
+        self._size = budgets.SKETCH_ROWS + len(first.rows)
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
@@ -132,7 +137,7 @@ class Sketch:
         self._filled = self._multiplied = kept
 
 
-def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
+def first_rows(op: OperatorMixin, n_components: int) -> Rows:
     """Return orthonormal scores U and the rows U'X of about the leading directions, enough for so many components.
 
     Power steps on some columns come first, which cost little. For several components, one step with all of X follows.
@@ -141,7 +146,7 @@ def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
     variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
     sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
     several = n_components > 1
-    count = 10 + 2 * n_components if several else op.first_block
+    count = budgets.SKETCH_FIRST_ROWS + 2 * n_components if several else op.first_block
     numbers = np.empty((len(sampled), min(count, len(sampled))))
     # numbers go to features by their variance, not by their place: so the order of the features does not matter
     by_variance = decreasing_order(variances[sampled])
@@ -160,16 +165,16 @@ def first_rows(op: OperatorMixin, n_components: int) -> tuple[Array, Array]:
     rows = np.asarray(op.rmatmat(left), dtype=np.float64).T
     for _ in range(several):
         left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
-    return left, rows
+    return Rows(left, rows)
 
 
-def independent(op: OperatorMixin, images: Array, scores: Array) -> tuple[Array, Array]:
+def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:
     """Return orthonormal scores and their rows from scores T and images X'T, without what is rounding in them."""
     scores = np.asarray(scores, dtype=np.float64)
     values, weights = np.linalg.eigh(scores.T @ scores)
     sure = values > rounding_of(op) * values[-1]
     weights = weights[:, sure] / np.sqrt(values[sure])
-    return scores @ weights, weights.T @ images.T
+    return Rows(scores @ weights, weights.T @ images.T)
 
 
 def rounding_of(op: OperatorMixin) -> float:

@@ -277,11 +277,6 @@ class OperatorMixin:
         return self
 
     @cached_property
-    def shared_work(self) -> dict[str, Any]:
-        """What the search for one component leaves to the search for the next; ask the undeflated X for it."""
-        return {}
-
-    @cached_property
     def sums(self) -> Array:
         """``column_sums()``, computed once."""
         return self.column_sums()

@@ -1,0 +1,82 @@
+"""What the components of one fit share: computed once from the data before anything was deflated."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.algorithm import budgets
+from rspca.algorithm.promising import lasting_features
+from rspca.algorithm.sketch import Rows, first_rows
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin
+
+
+class FeatureGram(NamedTuple):
+    """Features, sorted, and their Gram matrix."""
+
+    features: Array
+    gram: Array
+
+
+class SharedWork:
+    """First rows of a sketch, features for all pools and their Gram matrix, each computed when it is first asked for.
+
+    Nothing in it depends on the components found so far, so that a fit that continues after some of them finds what
+    one fit finds.
+    """
+
+    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
+        self.op = op
+        """X before components are taken off it."""
+        self.n_components = n_components
+        self._lasting: Array | None = None
+        self._lasting_gram: FeatureGram | None = None
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Leading directions, enough for all components."""
+        return first_rows(self.op, self.n_components)
+
+    def lasting_features(self, k: int, size: int) -> Array:
+        """Return features that are part of every pool; the first k and size decide."""
+        if self._lasting is None:
+            self._lasting = lasting_features(self.op, k, size)
+        return self._lasting
+
+    def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
+        """Return X_S'X_S in float64, for a search, as earlier components left it; `lasting` features are in memory."""
+        if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
+            return op.gram_matrix(features)
+        if self._lasting_gram is None or len(self._lasting_gram.features) != len(lasting):
+            self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
+        gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
+        return op.gram_matrix(features) if gram is None else gram
+
+    def _extended(self, known: FeatureGram, features: Array) -> Array:
+        """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
+        place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
+        old = known.features[place] == features
+        gram, new = np.empty((len(features), len(features))), features[~old]
+        gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
+        if len(new):
+            across = self.op.gram_between(new, features[old])
+            gram[np.ix_(~old, old)], gram[np.ix_(old, ~old)] = across, across.T
+            gram[np.ix_(~old, ~old)] = self.op.gram_matrix(new)
+        return gram
+
+
+class FitWork:
+    """The shared work of one fit; begun again where a deflation leaves nothing to share."""
+
+    def __init__(self, n_components: int = 1) -> None:
+        self._n_components = n_components
+        self._work: SharedWork | None = None
+
+    def of(self, op: OperatorMixin) -> SharedWork:
+        """Return what the components of this data share."""
+        if self._work is None or self._work.op is not op.undeflated:
+            self._work = SharedWork(op.undeflated, self._n_components)
+        return self._work
