@@ -129,8 +129,13 @@ SWAP_TRIES_MAX_K = 100
 
 GROWTH_STARTS = 256
 """Features from which supports grow; 128 sufficed on 26 chromosomes of HapMap 3 and HGDP: benchmarks/budgets.py."""
-GROWTH_BEAM = 64
-"""Growing supports that continue, at least; 2 GROWTH_STARTS / size if that is more: benchmarks/budgets.py."""
+GROWTH_MIN_STARTS = 64
+"""The same, at least: benchmarks/budgets.py."""
+GROWTH_FEATURES_A_START = 8
+"""Features of the Gram matrix for each of them, between these limits: benchmarks/budgets.py."""
+GROWTH_NARROWING = 4
+"""Starts for each growing support that continues, at least; 2 starts / size continue if that is more:
+benchmarks/budgets.py."""
 GROWTH_SAME_REGION = 0.5
 """Correlation above which only one of two features is a start at first: benchmarks/budgets.py."""
 GROWTH_REFIT_RATIO = 1.35

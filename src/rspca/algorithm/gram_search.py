@@ -62,7 +62,7 @@ def search(
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    return _exchanged(A, best_distinct(joined(starts), budgets.GROWTH_BEAM), starts[2:], choice)
+    return _exchanged(A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice)
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -123,6 +123,11 @@ def ranked(ends: list[SwappedSupport]) -> list[SwappedSupport]:
     return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
 
 
+def growth_starts(p: int) -> int:
+    """Return how many features of a Gram matrix of p features supports grow from."""
+    return int(np.clip(p // budgets.GROWTH_FEATURES_A_START, budgets.GROWTH_MIN_STARTS, budgets.GROWTH_STARTS))
+
+
 def starting_features(A: Array, k: int) -> Array:
     """Return the features from which supports grow: half by the energy of their rows, half to cover all of A.
 
@@ -131,11 +136,12 @@ def starting_features(A: Array, k: int) -> Array:
     half of them go to features that are neither strongly correlated with one chosen before nor among its k closest.
     """
     p = len(A)
-    if p <= budgets.GROWTH_STARTS:
+    count = growth_starts(p)
+    if p <= count:
         return np.arange(p)
     order, lengths = decreasing_order(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
-    first = np.sort(order[: 2 * budgets.GROWTH_STARTS])
-    order[: 2 * budgets.GROWTH_STARTS] = first[decreasing_order(energies_of_largest(A, first, k))]
+    first = np.sort(order[: 2 * count])
+    order[: 2 * count] = first[decreasing_order(energies_of_largest(A, first, k))]
     covering, covered = [], np.zeros(p, dtype=bool)
     for feature in order:
         if not covered[feature]:
@@ -143,9 +149,9 @@ def starting_features(A: Array, k: int) -> Array:
             size = np.abs(A[feature])
             covered |= size >= budgets.GROWTH_SAME_REGION * lengths[feature] * lengths
             covered[top_k(size, k)] = True
-            if len(covering) == budgets.GROWTH_STARTS // 2:
+            if len(covering) == count // 2:
                 break
-    energetic = order[~np.isin(order, covering)][: budgets.GROWTH_STARTS - len(covering)]
+    energetic = order[~np.isin(order, covering)][: count - len(covering)]
     return np.concatenate([energetic, np.array(covering)])
 
 
@@ -171,7 +177,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     favor features of large variance that are unrelated to v, and all supports would become alike, so the denominator is
     at least l / 2. Equal supports are merged, and only the best continue.
     """
-    diagonal = A.diagonal()
+    diagonal, count = A.diagonal(), growth_starts(len(A))
     S, v = firsts[:, None], np.ones((len(firsts), 1))
     gradients, variances = A[firsts], diagonal[firsts]
     next_refit = 2.0
@@ -184,7 +190,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         half = 0.5 * (variances - diagonal[joining])
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
-        beam = max(budgets.GROWTH_BEAM, 2 * budgets.GROWTH_STARTS // size)
+        beam = max(count // budgets.GROWTH_NARROWING, 2 * count // size)
         best = best_of_distinct(S, variances + gain, beam)
         S, v, joining, gain, slope = S[best], v[best], joining[best], gain[best], slope[best]
         length = np.hypot(slope, gain)
