@@ -151,7 +151,7 @@ def relaxation(task: Task) -> Relaxation:
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
         large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        data = Sketch(op, task.work.rows) if large else FullData(op)
+        data = Sketch(op, task.work.rows(k)) if large else FullData(op)
         directions = data.directions()
         point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))

@@ -11,7 +11,7 @@ from rspca.linalg.vectors import coarse, decreasing_order
 from rspca.operators.base import OperatorMixin, chunks
 
 
-def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
+def lasting_features(op: OperatorMixin, k: int, size: int, images: Array) -> Array:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -22,7 +22,7 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
     free = Choice(np.flatnonzero(op.sq_norms))
-    energies, beyond_leading = row_energies_from(op.gram(random_signs(op)))
+    energies, beyond_leading = row_energies_from(images)
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
     pool = [free.largest(row, min(k, size // (budgets.POOL_DIRECTION_SHARE * len(few)))) for row in op.gram_rows(few)]

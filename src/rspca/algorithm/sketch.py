@@ -146,7 +146,7 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
     variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
     sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
     several = n_components > 1
-    count = budgets.SKETCH_FIRST_ROWS + 2 * n_components if several else op.first_block
+    count = rows_of_several(n_components) if several else op.first_block
     numbers = np.empty((len(sampled), min(count, len(sampled))))
     # numbers go to features by their variance, not by their place: so the order of the features does not matter
     by_variance = decreasing_order(variances[sampled])
@@ -166,6 +166,11 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
     for _ in range(several):
         left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
     return Rows(left, rows)
+
+
+def rows_of_several(n_components: int) -> int:
+    """Return how many directions several components begin with."""
+    return budgets.SKETCH_FIRST_ROWS + 2 * n_components
 
 
 def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:
