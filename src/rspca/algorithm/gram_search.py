@@ -62,7 +62,9 @@ def search(
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    return _exchanged(A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice)
+    return _exchanged(
+        A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice
+    )
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
