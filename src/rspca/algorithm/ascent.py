@@ -40,6 +40,13 @@ def relax_on_data(
     return best._replace(gradient=confirmed.gradient, variance=confirmed.variance)
 
 
+def confirmed_gain(op: OperatorMixin, k: int) -> float:
+    """Return the gain, in units of the tolerance, at which stage 1 stops; rounding, polishing and a search follow."""
+    if k <= budgets.POOL_MAX_K:
+        return budgets.SKETCH_GAIN_TOL_FEW
+    return budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER
+
+
 def relax_on_sketch(
     data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report
 ) -> StationaryPoint:
@@ -48,8 +55,7 @@ def relax_on_sketch(
     The result is stationary for X itself: stage 1 stops when a round of steps gains little, and when the next step
     needs no feature that was left out of the last round.
     """
-    few = k <= budgets.POOL_MAX_K
-    gain_tol = tol * (budgets.SKETCH_GAIN_TOL_FEW if few else budgets.SKETCH_GAIN_TOL)
+    gain_tol = tol * confirmed_gain(data.source, k)
     step_tol = tol * budgets.SKETCH_STEP_TOL
     n = len(starts[0])
 

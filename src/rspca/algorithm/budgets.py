@@ -44,14 +44,16 @@ SKETCH_MAX_DIRECTIONS = 6
 """Directions that are starts, at most: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
-SKETCH_STEP_TOL = 0.1
+SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
 """Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL = 100.0
+"""Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL_LATER = 3000.0
+"""The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
-SKETCH_GAIN_TOL = 1000.0
-"""Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -210,6 +212,8 @@ POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
+POOL_LINKAGE_PER_ENTRY = 8
+"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/users.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16

@@ -70,7 +70,8 @@ def linkage(op: OperatorMixin) -> Array:
     lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
     rows *= (lengths / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
     rows = rows.astype(np.float32)
-    compared = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
+    pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
+    compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
     sums = np.zeros(n)
     for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
         products = rows[part] @ rows[compared].T

@@ -299,6 +299,12 @@ class OperatorMixin:
         return out
 
     @property
+    def entries(self) -> int:
+        """Numbers that one product reads: all m n, or those that are stored."""
+        m, n = self.shape
+        return m * n
+
+    @property
     def undeflated(self) -> OperatorMixin:
         """X before earlier components were taken off it."""
         return self

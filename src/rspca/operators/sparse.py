@@ -38,6 +38,11 @@ class SparseOperator(InMemory):
             X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
         super().__init__(X, meter, share)
 
+    @property
+    def entries(self) -> int:
+        """Stored entries."""
+        return int(self.X.nnz)
+
     def to_float64(self) -> SparseOperator:
         """X with its stored entries in float64."""
         if self._dtype == np.float64:

@@ -59,6 +59,11 @@ class Wrapper(OperatorMixin):
         """Counter of passes of the wrapped data."""
         return self.inner.meter
 
+    @property
+    def entries(self) -> int:
+        """Numbers that one product reads."""
+        return self.inner.entries
+
     def restricted_bytes(self, k: int) -> int:
         """Bytes of the restricted data."""
         return self.inner.restricted_bytes(k)
