@@ -20,11 +20,11 @@ from rspca.operators.base import OperatorMixin
 
 
 def relax(
-    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report
+    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, gain_tol: float, report: Report
 ) -> StationaryPoint:
     """Return the best stationary point of stage 1 that is reached from these starts."""
     if isinstance(data, Sketch):
-        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, report=report)
+        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, gain_tol=gain_tol, report=report)
     return relax_on_data(data, k, starts, max_iter=max_iter, tol=tol, report=report)
 
 
@@ -40,22 +40,23 @@ def relax_on_data(
     return best._replace(gradient=confirmed.gradient, variance=confirmed.variance)
 
 
-def confirmed_gain(op: OperatorMixin, k: int) -> float:
-    """Return the gain, in units of the tolerance, at which stage 1 stops; rounding, polishing and a search follow."""
+def confirmed_gain(op: OperatorMixin, k: int, *, polished: bool) -> float:
+    """Return the gain, in units of the tolerance, at which stage 1 stops; more if polishing and a search follow."""
+    if not polished:
+        return budgets.SKETCH_GAIN_TOL
     if k <= budgets.POOL_MAX_K:
         return budgets.SKETCH_GAIN_TOL_FEW
     return budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER
 
 
 def relax_on_sketch(
-    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report
+    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, gain_tol: float, report: Report
 ) -> StationaryPoint:
     """Run stage 1 on the sketch, confirm each result by one product with X, and stop when X confirms no gain.
 
-    The result is stationary for X itself: stage 1 stops when a round of steps gains little, and when the next step
-    needs no feature that was left out of the last round.
+    The result is stationary for X itself: stage 1 stops when a round of steps gains at most `gain_tol`, and when the
+    next step needs no feature that was left out of the last round.
     """
-    gain_tol = tol * confirmed_gain(data.source, k)
     step_tol = tol * budgets.SKETCH_STEP_TOL
     n = len(starts[0])
 

@@ -19,7 +19,7 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import without_mask
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter, OperatorMixin
+from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin
 from rspca.operators.dense import DenseOperator
 from rspca.operators.in_memory import float_type
 from rspca.operators.plink import Calls, PackedOperator, Part
@@ -153,6 +153,21 @@ class ClusterOperator(DataOperator):
         self._meter.add(self._part(support))
         answers = self._call_blocks("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
         return self._sum(answers, (len(support), len(support)))
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix, of each block of rows about a shift of its own, in one request to the workers."""
+        if self.axis == 1:
+            return super().moments()
+        self._meter.add(self._share)
+        answers = self._call_blocks("moments", [()] * len(self.blocks))
+        rows = [part.stop - part.start for part in self._slices]
+        mean = sum(m * one.shift + one.sums for m, one in zip(rows, answers, strict=True)) / self.shape[0]
+        shift = mean if any(one.shift.any() for one in answers) else np.zeros(self.shape[1])
+        moved = [one.about(shift, m) for m, one in zip(rows, answers, strict=True)]
+        lengths = np.sqrt(sum(one.lengths**2 for one in moved))
+        n = self.shape[1]
+        sums, gram = self._sum([one.sums for one in moved], (n,)), self._sum([one.gram for one in moved], (n, n))
+        return Moments(shift, sums, gram, lengths)
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, in one request to the workers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -32,6 +33,10 @@ FLOAT64_BLOCK_BYTES = 1 << 26
 SHIFTED_SHARE = 0.1
 """Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
 benchmarks/centering.py."""
+FAR_SHIFT = 100.0
+"""Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
+digits of sixteen would be lost."""
+EPS = float(np.finfo(np.float64).eps)
 MOMENTS_BYTES = 1 << 20
 """Bytes of the blocks of rows, in float64, whose products are added up; they stay in cache: benchmarks/users.py."""
 
@@ -177,19 +182,20 @@ class DenseOperator(InMemory):
         return out
 
     def moments(self) -> Moments:
-        """Sums and Gram matrix in one read, in float64, about the means of the first rows where these are not small."""
-        self._meter.add(self._share)
+        """Sums and Gram matrix in one read, in float64, about the means of some rows where these are not small."""
         m, n = self.shape
-        parts = list(chunks(m, n * 8, MOMENTS_BYTES))
-        shift = near_means(np.asarray(self._rows(slice(0, SUMMED_ROWS)), dtype=np.float64))
-        sums, gram = np.zeros(n), np.zeros((n, n))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part in parts:
-                rows = np.asarray(self._rows(part), dtype=np.float64)
-                rows = rows - shift if shift.any() else rows
-                sums += np.ones(len(rows)) @ rows
-                gram += rows.T @ rows
-        return Moments(shift, sums, gram)
+        some = self._rows(slice(0, m, max(1, m // SUMMED_ROWS)))
+
+        def rows() -> Iterator[Array]:
+            self._meter.add(self._share)
+            return (self._rows(part) for part in chunks(m, n * 8, MOMENTS_BYTES))
+
+        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)))
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
@@ -275,6 +281,32 @@ class DenseOperator(InMemory):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
+
+
+def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
+    """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
+
+    Rows that are ordered may have told little of the others, and a shift far from the mean costs digits.
+    """
+    moments, m = _moments_about(rows(), shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, off = np.diagonal(moments.gram), moments.sums / m
+        far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
+    return _moments_about(rows(), np.where(far, shift + off, shift))[0] if far.any() else moments
+
+
+def _moments_about(blocks: Iterable[Array], shift: Array) -> tuple[Moments, int]:
+    """Return the moments of blocks of rows about a shift, and how many rows there are."""
+    n = len(shift)
+    sums, gram, m = np.zeros(n), np.zeros((n, n)), 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            rows = np.asarray(block, dtype=np.float64)
+            rows = rows - shift if shift.any() else rows
+            sums += np.ones(len(rows)) @ rows
+            gram += rows.T @ rows
+            m += len(rows)
+    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), m
 
 
 def near_means(rows: Array) -> Array:

@@ -39,7 +39,7 @@ class Prepared:
 def prepared(op: OperatorMixin, *, center: bool, scale: bool | str, n_components: int = 1) -> Prepared:
     """Return data centered and scaled implicitly, after refusing values that cannot be worked on.
 
-    Tall data are worked on as their Gram matrix, if that takes less time for so many components.
+    Tall data are worked on as their Gram matrix, if that takes less time for so many components; never for 0 of them.
     """
     tall = op.has_samples and gram_is_cheaper(op.shape, n_components)
     if tall and not isinstance(op, Wrapper):

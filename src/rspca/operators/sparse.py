@@ -11,7 +11,7 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, chunks
+from rspca.operators.base import BLOCK_BYTES, Meter, Moments, chunks, moments_about_zero
 from rspca.operators.in_memory import InMemory
 
 SPARSE_PRODUCT_SHARE = 0.01
@@ -29,6 +29,7 @@ def each_entry_once(X: Any) -> Any:
 class SparseOperator(InMemory):
     """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
 
+    moments_in_float64 = True
     first_block = 1
     """A block of vectors costs as much as the same vectors one by one, and then each can use those before it."""
 
@@ -115,6 +116,10 @@ class SparseOperator(InMemory):
             block = rows[part].toarray()
             out += block.T @ block
         return out
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in float64, about zero, because stored zeros cost nothing only there."""
+        return moments_about_zero(self.column_sums(), self.gram_matrix(np.arange(self.shape[1])))
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, by a sparse product."""

@@ -14,6 +14,8 @@ CANCELLATION_MAX = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """Arithmetic: ratio of a sum of squares to a variance obtained from it by subtraction: two digits of seven are lost
 in float32, four of sixteen in float64."""
 
+EPS = float(np.finfo(np.float64).eps)
+
 
 class Centered(Wrapper):
     """X - 1 mean', with the column means of X. Centering twice changes nothing.
@@ -110,6 +112,12 @@ class Centered(Wrapper):
         gram -= np.multiply.outer(self.shape[0] * self.inner_mean[rows], self.inner_mean[columns])
         gram[self.constant[rows]], gram[:, self.constant[columns]] = 0.0, 0.0
         return gram
+
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths of the terms of X'X about the mean; the mean itself is rounded, which enters X'X squared."""
+        root = np.sqrt(self.shape[0])
+        lengths = self.inner.gram_lengths(self.inner_mean) + np.sqrt(EPS) * root * np.abs(self.inner_mean)
+        return np.where(self.constant, 0.0, lengths) + root * np.abs(mean)
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -254,10 +262,13 @@ class Scaled(Wrapper):
         """Errors of the data, scaled."""
         return self.weights * self.inner.data_errors()
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Error of X'X, scaled."""
-        return self.inner.gram_error * float(self.weights.max(initial=0.0)) ** 2
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths of the terms of X'X, scaled."""
+        return self.weights * self.inner.gram_lengths() + np.sqrt(self.shape[0]) * np.abs(mean)
+
+    def gram_errors(self) -> Array:
+        """Errors of X'X, scaled."""
+        return self.weights * self.inner.gram_errors()
 
     def attained(self, support: Array, loadings: Array) -> float:
         """Return a proven lower bound on the variance of the loadings."""

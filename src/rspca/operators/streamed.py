@@ -17,9 +17,9 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import spelled, without_mask
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter, OperatorMixin, chunks
+from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
-from rspca.operators.dense import DenseOperator
+from rspca.operators.dense import SUMMED_ROWS, DenseOperator, moments_of, near_means
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
 from rspca.operators.stored_rows import StoredRows, row_bytes_of
@@ -163,6 +163,19 @@ class BlockOperator(DataOperator):
             rows = np.asarray(block, dtype=np.float64)
             out += rows.T @ rows
         return out
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in one read, in float64; dense rows about the means of the first where not small."""
+        first = self._floats(self._reading()(slice(0, min(SUMMED_ROWS, self.shape[0]))))
+        if scipy.sparse.issparse(first):
+            return moments_about_zero(self.column_sums(), self.gram_matrix(np.arange(self.shape[1])))
+        shift = near_means(np.asarray(first, dtype=np.float64))
+        return moments_of(lambda: (rows for _, rows in self._stream()), shift)
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, in one read."""
