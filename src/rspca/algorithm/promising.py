@@ -6,8 +6,9 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.sketch import first_scores
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order
+from rspca.linalg.vectors import coarse, decreasing_order, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -30,6 +31,21 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
     return np.unique(np.concatenate(pool))
+
+
+def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
+    """Return the features of largest variance and those with most variance in the leading directions, half of each.
+
+    Both orders ignore rounding, and ties go to the lowest index. If features are scaled, all have the same variance,
+    and the directions decide. They come from the columns of largest variance.
+    """
+    along = np.zeros(op.shape[1])
+    for score in first_scores(op, budgets.POOL_LEADING + n_components).T:
+        along += np.square(op.rmatmat(score))
+    half = top_k(coarse(op.sq_norms), size // 2)
+    along = coarse(along)
+    along[half] = -1.0
+    return np.sort(np.concatenate([half, top_k(along, size - len(half))]))
 
 
 def random_signs(op: OperatorMixin) -> Array:

@@ -206,6 +206,16 @@ class ScoreDeflated(Wrapper):
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
         return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
 
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
+        return ScoreDeflated(
+            part,
+            self.U,
+            self.direction_errors,
+            loadings=self.loadings[features],
+            amplification=self.amplification,
+        )
+
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""
         if shift is not None:
