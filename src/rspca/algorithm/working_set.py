@@ -80,7 +80,9 @@ class _Place(NamedTuple):
 def _search(op: OperatorMixin, choice: Choice, current: WorkingSet, steps: Steps) -> _Place:
     """Return what a search in a working set finds, and the gradient of all features at it."""
     features, work = current
-    found = steps.search(op.deflated_part(work.op, features), choice.among(features), work)
+    part = op.deflated_part(work.op, features)
+    found = steps.search(part, choice.among(features), work)
+    gradient = op.gradient(part.restrict(found.support), found.support, found.loadings)
     p = found.inclusion_probability
     if p is not None:
         used = nonzeros(p)
@@ -90,7 +92,6 @@ def _search(op: OperatorMixin, choice: Choice, current: WorkingSet, steps: Steps
         inclusion_probability=p,
         swap_optimal=None if found.swap_optimal else found.swap_optimal,  # no swap inside says nothing of all features
     )
-    gradient = op.gram(spread(found.loadings, found.support, op.shape[1]))
     return _Place(found, gradient, float(found.loadings @ gradient[found.support]))
 
 
@@ -99,7 +100,7 @@ def _worth_more(op: OperatorMixin, place: _Place, choice: Choice, inside: Array,
     (found, gradient, variance), diagonal = place, op.sq_norms
     kept = found.loadings**2 * np.maximum(variance - diagonal[found.support], 0.0)
     least, outside, worth = float(kept.min()) * (1.0 + budgets.SWAP_MIN_GAIN), [], []
-    for part in chunks(len(gradient), 8):
+    for part in chunks(len(gradient), 64):  # a few vectors at once
         ratio = gradient[part] ** 2 / np.maximum(variance - diagonal[part], budgets.SWAP_MIN_GAIN * variance)
         above = (ratio > least).nonzero()[0]
         outside.append(above + part.start)

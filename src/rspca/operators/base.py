@@ -285,6 +285,9 @@ class OperatorMixin:
         """``column_sums()``, computed once."""
         return self.column_sums()
 
+    def forget_sums(self) -> None:
+        """Free the memory of `sums` and `sq_norms`, where it matters: the means and the norms about them suffice."""
+
     @cached_property
     def sq_norms(self) -> Array:
         """``column_sq_norms()``, computed once."""
