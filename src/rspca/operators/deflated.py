@@ -218,13 +218,7 @@ class ScoreDeflated(Wrapper):
 
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
-        return ScoreDeflated(
-            part,
-            self.U,
-            self.direction_errors,
-            loadings=self.loadings[features],
-            amplification=self.amplification,
-        )
+        return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""
