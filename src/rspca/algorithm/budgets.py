@@ -52,6 +52,9 @@ SKETCH_GAIN_TOL = 100.0
 """Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_LATER = 3000.0
 """The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
+SKETCH_PRODUCTS_FEW = 2
+"""Products with X for the leading direction, and again for stage 1, where k is at most POOL_MAX_K, at most:
+benchmarks/users.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2

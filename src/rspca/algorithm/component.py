@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import confirmed_gain, ends_may_differ, improve, relax
+from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effort
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
@@ -167,11 +167,11 @@ def relaxation(task: Task) -> Relaxation:
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
         large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        data = Sketch(op, task.work.rows(k)) if large else FullData(op)
+        effort = stage1_effort(op, k, options.tol, polished=options.polish)
+        data = Sketch(op, task.work.rows(k), products=effort.products) if large else FullData(op)
         directions = data.directions()
-        gain_tol = options.tol * confirmed_gain(op, k, polished=options.polish)
         point = relax(
-            data, k, directions, max_iter=options.max_iter, tol=options.tol, gain_tol=gain_tol, report=task.report
+            data, k, directions, max_iter=options.max_iter, tol=options.tol, effort=effort, report=task.report
         )
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
 

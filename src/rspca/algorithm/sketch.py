@@ -38,7 +38,7 @@ class Sketch:
 
     exact = False
 
-    def __init__(self, op: OperatorMixin, first: Rows | None = None) -> None:
+    def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
         m, n = op.shape
         first = first_rows(op.undeflated, 1) if first is None else first
         left, rows = op.deflated_rows(*first)
@@ -50,7 +50,7 @@ class Sketch:
         self._filled = self._multiplied = 0
         self._rounding = rounding_of(op)
         self._add(left, rows)
-        self._converge_leading_direction()
+        self._converge_leading_direction(products)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -62,9 +62,11 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self) -> None:
-        """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < self._size:
+    def _converge_leading_direction(self, products: float) -> None:
+        """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
+        used = 0
+        while self._filled < self._size and used < products:
+            used += 1
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
