@@ -229,7 +229,7 @@ POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/users.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
-NEXT_POOL_SUPPORTS = 6
+NEXT_POOL_SUPPORTS = 3
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
 """Features of largest gradient at each of these supports: benchmarks/budgets.py."""
