@@ -147,7 +147,8 @@ def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice
     """
     op = data.source
     pool = make_pool(data, k, choice, [end.support for end in ends], work)
-    ends = searched(pool, k, ends, choice)
+    first = op.undeflated is op and not pool.complete
+    ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
@@ -161,11 +162,11 @@ def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]
 
 
-def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int | None = None) -> list[Polished]:
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
     rng = np.random.default_rng(budgets.SEARCH_SEED)
     known, choice = _places(pool, k, ends), choice.among(pool.features)
-    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply)
+    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
     return _polished(pool, found, ends[0].n_iter)
 
 

@@ -157,10 +157,11 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 6
-"""Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
-SEARCH_FEW_FEATURES = 512
-"""Features of a Gram matrix up to which half as many do: benchmarks/budgets.py."""
+SEARCH_FINALISTS = 3
+"""Candidates that single swaps improve: benchmarks/budgets.py."""
+SEARCH_FINALISTS_FIRST = 6
+"""The same for the first component in a pool without all features, where more than one region is worth a look; without
+them 50 SNPs of HGDP Europeans have 2.6 % less variance: tools/rivals_small_k.py."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
