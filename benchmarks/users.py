@@ -287,9 +287,7 @@ def print_table(options: argparse.Namespace) -> int:
                 write_csv(HERE / "results" / f"users{part}.csv", list(lines.values()))
     say = Report(f"users{part}.txt")
     repeats = max((line.get("repeats", 1) for line in lines.values()), default=1)
-    say(
-        f"\nTime over the reference, {options.clock} clock, median of {repeats}, or {FEW_REPEATS} if long; see benchmarks/users.py\n"
-    )
+    say(f"\nTime over the reference, {options.clock} clock, median of {repeats}, or {FEW_REPEATS} if long\n")
     ordered = [lines[row] for row in rows if row in lines]
     write_csv(HERE / "results" / f"users{part}.csv", ordered)
     say_table(say, ordered)
