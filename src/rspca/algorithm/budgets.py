@@ -154,8 +154,10 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 3
+SEARCH_FINALISTS = 6
 """Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
+SEARCH_FEW_FEATURES = 512
+"""Features of a Gram matrix up to which half as many do: benchmarks/budgets.py."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
@@ -174,7 +176,7 @@ POOL_COMPLETE_FEATURES = 5500
 Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py."""
 POOL_COMPLETE_PRODUCTS = 15 * 10**9
 """Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
-POOL_FEATURES = 2048
+POOL_FEATURES = 2560
 """Features of a pool without all features, at most; 32 MB: benchmarks/budgets.py."""
 POOL_MIN_FEATURES = 512
 """The same, at least, however many samples there are: benchmarks/budgets.py."""
@@ -228,6 +230,22 @@ NEXT_POOL_SUPPORTS = 6
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
 """Features of largest gradient at each of these supports: benchmarks/budgets.py."""
+
+# --- the working set, where there are very many features --------------------------------------------------------------
+
+WORKING_SET_FEATURES = 2**17
+"""Features of a working set, at least; a sketch of them takes 60 MB, whatever n: benchmarks/users.py."""
+WORKING_SET_PER_K = 4
+"""The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
+WORKING_SET_SHARE = 4
+"""Features for each one of the working set, at least; with fewer, searching in all costs little more:
+benchmarks/users.py."""
+WORKING_SET_VECTORS = 4
+"""Vectors of n + m numbers whose memory the columns of a working set may take: few of the allowance; not tuned."""
+WORKING_SET_SEARCHES = 3
+"""Searches, each in the working set and in the features that are worth more than those found: benchmarks/users.py."""
+WORKING_SET_JOINING = 4
+"""Features of a working set for each one that joins it, at least: benchmarks/users.py."""
 
 # --- normalization, deflation and rounding errors ---------------------------------------------------------------------
 

@@ -79,7 +79,8 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     """
     whole = op.inner if isinstance(op, ScoreDeflated) else op
     reach, length = whole.rounding_lengths(), float(np.linalg.norm(scores))
-    terms = float(np.abs(v) @ reach)
+    used = nonzeros(v)
+    terms = float(np.abs(v[used]) @ reach[used])
     if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
         return _NewScores(v, scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
     # entries of v are rounded: what that may leave of the scores is not new

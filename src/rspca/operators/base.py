@@ -196,6 +196,10 @@ class OperatorMixin:
         """Return orthonormal scores U and rows U'X from those of the undeflated X."""
         return left, rows
 
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """Return X[:, features] from `part`, these columns of the undeflated X."""
+        return part
+
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64 for two sets of features, without the columns of either all at once: for a search."""
         out = np.empty((len(rows), len(columns)))
@@ -318,6 +322,9 @@ class OperatorMixin:
     def sums(self) -> Array:
         """``column_sums()``, computed once."""
         return self.column_sums()
+
+    def forget_sums(self) -> None:
+        """Free the memory of `sums` and `sq_norms`, where it matters: the means and the norms about them suffice."""
 
     @cached_property
     def sq_norms(self) -> Array:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.low_rank import LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
 from rspca.operators.wrapper import Wrapper
 
@@ -216,6 +216,10 @@ class ScoreDeflated(Wrapper):
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
         return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
 
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
+        return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])
+
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""
         if shift is not None:
@@ -277,9 +281,13 @@ def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
     error is not small. So small differences are computed again from the columns, whose lengths have only their own
     rounding errors.
     """
-    eps = float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.rounding_lengths())
-    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
+    eps, lengths, doubtful = float(np.finfo(op.dtype).eps), op.inner.rounding_lengths(), []
+    for part in chunks(len(left), 8):
+        error = np.maximum(64 * eps * terms[part], 2.0 * np.sqrt(terms[part]) * eps * lengths[part])
+        below = left[part] < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms[part], error)
+        doubtful.append(part.start + np.flatnonzero((terms[part] > 0.0) & below))
+        lengths[part] = error
+    small, error = np.concatenate(doubtful), lengths
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
         error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2

@@ -54,7 +54,7 @@ def prepared(op: OperatorMixin, *, center: bool, scale: bool | str, n_components
 def _affine(op: OperatorMixin) -> tuple[Array, Array]:
     """Return the mean and the divisor that `standardize` put round the data."""
     n = op.shape[1]
-    mean, divisor = np.zeros(n), np.ones(n)
+    mean, divisor = np.broadcast_to(0.0, n), np.broadcast_to(1.0, n)  # without memory of their own
     if isinstance(op, Scaled):
         constant = op.weights == 0.0  # such columns are left out; they count as not scaled
         divisor, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner

@@ -17,6 +17,11 @@ from rspca.operators.in_memory import InMemory
 SPARSE_PRODUCT_SHARE = 0.01
 """Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
 
+GRAM_ENTRIES = 2**20
+"""Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
+GRAM_CSC_BLOCKS = 16
+"""The same for X by columns: parts of all entries, at least, because each part reads all of X: benchmarks/users.py."""
+
 
 def each_entry_once(X: Any) -> Any:
     """Return a CSR or CSC matrix without duplicate entries, which sums of squares need; a copy if there are any."""
@@ -24,6 +29,25 @@ def each_entry_once(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _view(kind: Any, shape: tuple[int, int], arrays: tuple[Array, Array, Array]) -> Any:
+    """Return a sparse matrix of these arrays; given them at once, SciPy would copy parts of longer arrays."""
+    out = kind(shape, dtype=arrays[0].dtype)
+    out.data, out.indices, out.indptr = arrays
+    return out
+
+
+def _add_gram(out: Array, rows: Any) -> None:
+    """Add the products of the columns of some rows, CSR in float64, with each other: sparse or dense ones."""
+    m, n = rows.shape
+    if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
+        product = (rows.T @ rows).tocoo()
+        out[product.row, product.col] += product.data
+        return
+    for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
+        block = rows[part].toarray()
+        out += block.T @ block
 
 
 class SparseOperator(InMemory):
@@ -84,9 +108,9 @@ class SparseOperator(InMemory):
         blocks = []
         for first, last in itertools.pairwise(cuts):
             part = slice(X.indptr[first], X.indptr[last])
-            rows = (X.data[part], X.indices[part], X.indptr[first : last + 1] - X.indptr[first])
-            block = type(X)(rows, shape=(last - first, self.shape[1]))
-            blocks.append((block, block.T))
+            arrays = X.data[part], X.indices[part], X.indptr[first : last + 1] - X.indptr[first]
+            shape = (int(last - first), self.shape[1])
+            blocks.append((_view(type(X), shape, arrays), _view(type(X.T), shape[::-1], arrays)))
         return blocks
 
     @cached_property
@@ -104,17 +128,13 @@ class SparseOperator(InMemory):
         """X_S'X_S in float64: a sparse product, or a dense one of a few rows at a time."""
         self._meter.add(self._part(support))
         whole = np.array_equal(support, np.arange(self.shape[1]))
-        rows = (self.X if whole else self._by_column[:, support]).tocsr().astype(np.float64, copy=False)
-        m, n = rows.shape
-        if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
-            product = (rows.T @ rows).tocoo()
-            out = np.zeros((n, n))
-            out[product.row, product.col] = product.data
-            return out
-        out = np.zeros((n, n))
-        for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
-            block = rows[part].toarray()
-            out += block.T @ block
+        columns = self.X if whole else self._by_column[:, support]
+        m, n = columns.shape
+        out, most = np.zeros((n, n)), GRAM_ENTRIES
+        if columns.format == "csc":  # to select rows of columns reads all of them
+            most = max(most, columns.nnz // GRAM_CSC_BLOCKS)
+        for part in chunks(m, max(1, columns.nnz // m), most):
+            _add_gram(out, columns[part].tocsr().astype(np.float64, copy=False))
         return out
 
     def moments(self) -> Moments:
@@ -147,6 +167,11 @@ class SparseOperator(InMemory):
         """Column sums of these values at the stored entries: a product, which is faster than np.bincount."""
         values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
         return np.asarray(values.T @ np.ones(self.shape[0]))
+
+    def forget_sums(self) -> None:
+        """Free vectors of n numbers: there may be more features than samples and entries of each."""
+        vars(self).pop("sums", None)
+        vars(self).pop("sq_norms", None)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""

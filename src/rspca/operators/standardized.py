@@ -48,7 +48,7 @@ class Centered(Wrapper):
             inner, inner_mean, shift, constant = near_zero(inner)
         super().__init__(inner)
         self.inner_mean: Array = inner_mean
-        self.shift: Array = np.zeros(self.shape[1]) if shift is None else shift
+        self.shift: Array = np.broadcast_to(0.0, self.shape[1]) if shift is None else shift
         self.constant: Array = np.zeros(self.shape[1], dtype=bool) if constant is None else constant
         """Constant columns that are not zero: products leave them out, because only rounding would remain of them."""
         self._constant = np.flatnonzero(self.constant)
@@ -56,7 +56,7 @@ class Centered(Wrapper):
     @property
     def mean(self) -> Array:
         """Column means of X."""
-        return self.shift + self.inner_mean
+        return self.shift + self.inner_mean if self.shift.any() else self.inner_mean
 
     def matmat(self, V: Array, /) -> Array:
         """(X - 1 mean') V."""
@@ -80,9 +80,8 @@ class Centered(Wrapper):
         V = self._without_constant(V)
         product, scores = self.inner.gram_and_scores(V, self.inner_mean @ V + shift)
         # Exact scores sum to zero. These do so up to rounding, which a large mean would amplify.
-        total = np.sum(scores, axis=0, dtype=np.float64)
-        product = product - np.multiply.outer(self.inner_mean, total)
-        return self._without_constant(product), scores
+        total = np.asarray(np.sum(scores, axis=0, dtype=np.float64))
+        return self._without_constant(minus_outer(product, self.inner_mean, total)), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Centered scores in float64, about their own mean, which is more accurate than the column means."""
@@ -134,12 +133,13 @@ class Centered(Wrapper):
     def _about_mean(self) -> Array:
         """Sum of squares less that of the mean; computed about the mean if the difference would lose digits."""
         m, n = self.shape
-        raw = self.inner.column_sq_norms()
+        raw = self.inner.sq_norms
         with np.errstate(over="ignore", invalid="ignore"):
             norms = raw - m * self.inner_mean**2
             doubtful = np.flatnonzero(~(raw <= CANCELLATION_MAX[self.dtype] * norms) & ~self.constant)
         if len(doubtful) > n // 10:
             return self.inner.column_sq_norms(self.inner_mean)
+        self.inner.forget_sums()
         if len(doubtful):
             norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.inner_mean[doubtful])
         return norms
@@ -156,8 +156,16 @@ class Centered(Wrapper):
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data, of the centered data, and of the means."""
-        means = np.sqrt(self.shape[0]) * np.abs(self.inner_mean)
-        return np.where(self.constant, 0.0, self.inner.rounding_lengths() + np.sqrt(self.sq_norms) + means)
+        squares = self.shape[0] * np.square(self.inner_mean)
+        lengths = np.sqrt(squares)
+        lengths += np.sqrt(self.sq_norms)
+        if isinstance(self.inner, Wrapper):
+            lengths += self.inner.rounding_lengths()
+        else:  # columns as they are given
+            squares += self.sq_norms
+            lengths += np.sqrt(squares, out=squares)
+        lengths[self._constant] = 0.0
+        return lengths
 
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means."""
