@@ -104,7 +104,8 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
     if settings.certify:
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
-        prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(loop.earlier))
+        deflation, earlier = run.deflation, loop.earlier
+        prove = prover(data, seconds, refit=refit, deflation=deflation, s=s, limits=limits, earlier=earlier)
     with threads_for(op):
         components = method.run(op, ks, run, rng, loop, prove)
         left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []

@@ -313,6 +313,11 @@ class OperatorMixin:
         """X before earlier components were taken off it."""
         return self
 
+    @property
+    def unformed(self) -> OperatorMixin:
+        """X with samples, where a Gram matrix was formed of them; otherwise the operator itself."""
+        return self
+
     @cached_property
     def sums(self) -> Array:
         """``column_sums()``, computed once."""

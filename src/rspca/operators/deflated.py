@@ -240,10 +240,13 @@ class ScoreDeflated(Wrapper):
         return self.inner.rounding_lengths() + np.abs(self.loadings).sum(axis=1)
 
     def data_errors(self) -> Array:
-        """Errors of the columns, and of the directions U."""
+        """Errors of the columns, and of the directions U: each turns what those before it left."""
         errors = self.direction_errors * (1.0 + self.direction_errors)
-        turned = np.abs(self.loadings) @ errors + np.sqrt(self.inner.sq_norms) * float(errors.sum())
-        return self.inner.data_errors() + turned
+        rounding = (self.shape[0] + 64) * float(np.finfo(np.float64).eps) * self.inner.rounding_lengths() ** 2
+        squares = self.loadings**2
+        left = self.inner.sq_norms[:, None] - (np.cumsum(squares, axis=1) - squares)
+        lengths = np.sqrt(np.maximum(left, 0.0) + rounding[:, None])
+        return self.inner.data_errors() + (np.abs(self.loadings) + lengths) @ errors
 
     def gram_errors(self) -> Array:
         """Errors of X'X, which taking off U enlarges.

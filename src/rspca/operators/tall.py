@@ -100,6 +100,11 @@ class FormedGram(Wrapper):
         """Lengths e with |v'(X'X - A)v| <= (|v|'e)^2 and |v'(R'R - A)v| <= (|v|'e)^2."""
         return self._gram_errors
 
+    @property
+    def unformed(self) -> OperatorMixin:
+        """X."""
+        return self.inner
+
     def matmat(self, V: Array, /) -> Array:
         """R V."""
         return self.factor @ np.asarray(V, dtype=np.float64)
