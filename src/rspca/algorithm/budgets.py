@@ -26,6 +26,10 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_ENTRIES = 2**23
+"""Entries of a sketch at which it has fewer rows, 64 MB; no data set of the benchmarks is as wide: not tuned."""
+SKETCH_MIN_ROWS = 16
+"""Rows of a sketch however many features there are: not tuned."""
 SKETCH_FIRST_ROWS = 10
 """Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32

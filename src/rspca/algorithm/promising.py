@@ -39,10 +39,12 @@ def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
     Both orders ignore rounding, and ties go to the lowest index. If features are scaled, all have the same variance,
     and the directions decide. They are learned from the longest columns and from columns at equal steps.
     """
-    longest, varying = longest_columns(op), np.flatnonzero(op.sq_norms)
-    sampled = np.union1d(longest, varying[:: max(1, len(varying) // len(longest))])
+    longest = longest_columns(op)
+    sampled = np.zeros(op.shape[1], dtype=bool)
+    sampled[longest] = sampled[:: max(1, op.shape[1] // len(longest))] = True
+    sampled &= op.sq_norms > 0.0
     along = np.zeros(op.shape[1])
-    for score in first_scores(op, sampled, budgets.POOL_LEADING + n_components).T:
+    for score in first_scores(op, np.flatnonzero(sampled), budgets.POOL_LEADING + n_components).T:
         along += np.square(op.rmatmat(score))
     half = top_k(coarse(op.sq_norms), size // 2)
     along = coarse(along)
