@@ -1,4 +1,4 @@
-"""Memory beyond X of a fit, of tall data: a tenth of X, 50 MB, and r + 6 vectors of samples and features."""
+"""Memory beyond X of a fit, of tall data and of very many features: a tenth of X, 50 MB, and r + 6 vectors of samples and features."""
 
 import tracemalloc
 
@@ -53,6 +53,7 @@ CASES = {
     "tall, CSR": lambda: sparse(200_000, 100, 0.05, np.float32, "csr"),
     "tall, CSC": lambda: sparse(200_000, 100, 0.05, np.float64, "csc"),
     "tall, CSR of integers": lambda: sparse(200_000, 100, 0.05, np.int32, "csr"),
+    "very wide": lambda: sparse(500, 1_000_000, 0.002, np.float64, "csr"),
 }
 
 

@@ -212,6 +212,8 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_PROJECTION_ENTRIES = 2**22
+"""Entries of projections in float64 at a time, 32 MB; each block is a product with X: benchmarks/users.py."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20
@@ -231,8 +233,8 @@ NEXT_POOL_FEATURES = 256
 
 # --- the working set, where there are very many features --------------------------------------------------------------
 
-WORKING_SET_FEATURES = 2**17
-"""Features of a working set, at least; a sketch of them takes 60 MB, whatever n: benchmarks/users.py."""
+WORKING_SET_FEATURES = 2**16
+"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: benchmarks/users.py."""
 WORKING_SET_PER_K = 4
 """The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
 WORKING_SET_SHARE = 4

@@ -86,10 +86,16 @@ def linkage(op: OperatorMixin) -> Array:
         return np.zeros(n)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
-    rows = np.asarray(op.rmatmat(directions), dtype=np.float64)
-    lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
-    rows *= (lengths / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300))[:, None]
-    rows = rows.astype(np.float32)
+    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
+    directions /= longest  # so that projections are in the range of float32
+    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
+    at_once = max(1, budgets.POOL_PROJECTION_ENTRIES // n)  # of many features a few projections at a time
+    for first in range(0, rows.shape[1], at_once):
+        part = slice(first, first + at_once)
+        rows[:, part] = op.rmatmat(directions[:, part])
+    lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
+    sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
     compared = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
     sums = np.zeros(n)
     for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
