@@ -212,8 +212,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
-POOL_PROJECTION_ENTRIES = 2**22
-"""Entries of projections in float64 at a time, 32 MB; each block is a product with X: benchmarks/users.py."""
+POOL_PROJECTION_ENTRIES = 2**21
+"""Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
+more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20

@@ -89,7 +89,9 @@ def linkage(op: OperatorMixin) -> Array:
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     directions /= longest  # so that projections are in the range of float32
     rows = np.empty((n, directions.shape[1]), dtype=np.float32)
-    at_once = max(1, budgets.POOL_PROJECTION_ENTRIES // n)  # of many features a few projections at a time
+    at_once = (
+        count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
+    )  # sparse products cost alike
     for first in range(0, rows.shape[1], at_once):
         part = slice(first, first + at_once)
         rows[:, part] = op.rmatmat(directions[:, part])
