@@ -26,6 +26,10 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_ENTRIES = 2**23
+"""Entries of a sketch at which it has fewer rows, 64 MB; no data set of the benchmarks is as wide: not tuned."""
+SKETCH_MIN_ROWS = 16
+"""Rows of a sketch however many features there are: not tuned."""
 SKETCH_FIRST_ROWS = 10
 """Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32
@@ -216,6 +220,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_PROJECTION_ENTRIES = 2**21
+"""Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
+more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_PER_ENTRY = 8
@@ -237,8 +244,8 @@ NEXT_POOL_FEATURES = 256
 
 # --- the working set, where there are very many features --------------------------------------------------------------
 
-WORKING_SET_FEATURES = 2**17
-"""Features of a working set, at least; a sketch of them takes 60 MB, whatever n: benchmarks/users.py."""
+WORKING_SET_FEATURES = 2**16
+"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: benchmarks/users.py."""
 WORKING_SET_PER_K = 4
 """The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
 WORKING_SET_SHARE = 4

@@ -214,7 +214,10 @@ class ScoreDeflated(Wrapper):
         explained = self.U.T @ left
         values, weights = np.linalg.eigh(np.eye(len(rows)) - explained.T @ explained)
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
-        return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
+        out = np.empty((weights.shape[1], rows.shape[1]))
+        for part in chunks(rows.shape[1], 8 * len(rows)):
+            out[:, part] = weights.T @ (rows[:, part] - explained.T @ self.loadings[part].T)
+        return (left - self.U @ explained) @ weights, out
 
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
