@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -12,6 +13,7 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
+from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import InMemory, float_type
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -32,8 +34,9 @@ FLOAT64_BLOCK_BYTES = 1 << 26
 SHIFTED_SHARE = 0.1
 """Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
 benchmarks/centering.py."""
-MOMENTS_BYTES = 1 << 20
-"""Bytes of the blocks of rows, in float64, whose products are added up; they stay in cache: benchmarks/users.py."""
+MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
+"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
+benchmarks/users.py."""
 
 
 @returned_by("restrict")
@@ -160,12 +163,11 @@ class DenseOperator(InMemory):
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, block of rows by block of rows."""
         self._meter.add(self._part(support))
-        out, whole = np.zeros((len(support), len(support))), np.array_equal(support, np.arange(self.shape[1]))
+        out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
         for part in chunks(self.shape[0], self.shape[1] * 8):
             rows = self._rows(part) if whole else self._rows_of(part, support)
-            rows = np.asarray(rows, dtype=np.float64)
-            out += rows.T @ rows
-        return out
+            out.add(np.asarray(rows, dtype=np.float64))
+        return out.matrix()
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, block of rows by block of rows."""
@@ -180,16 +182,15 @@ class DenseOperator(InMemory):
         """Sums and Gram matrix in one read, in float64, about the means of the first rows where these are not small."""
         self._meter.add(self._share)
         m, n = self.shape
-        parts = list(chunks(m, n * 8, MOMENTS_BYTES))
         shift = near_means(np.asarray(self._rows(slice(0, SUMMED_ROWS)), dtype=np.float64))
-        sums, gram = np.zeros(n), np.zeros((n, n))
+        sums, gram = np.zeros(n), GramSum(n)
         with np.errstate(over="ignore", invalid="ignore"):
-            for part in parts:
+            for part in moments_blocks(m, n):
                 rows = np.asarray(self._rows(part), dtype=np.float64)
                 rows = rows - shift if shift.any() else rows
                 sums += np.ones(len(rows)) @ rows
-                gram += rows.T @ rows
-        return Moments(shift, sums, gram)
+                gram.add(rows)
+        return Moments(shift, sums, gram.matrix())
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
@@ -275,6 +276,11 @@ class DenseOperator(InMemory):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
+
+
+def moments_blocks(m: int, n: int) -> Iterator[slice]:
+    """Return the blocks of m rows of n features whose products are added up."""
+    return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
 
 
 def near_means(rows: Array) -> Array:

@@ -11,11 +11,9 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, chunks
+from rspca.operators.base import Meter, Moments
 from rspca.operators.in_memory import InMemory
-
-SPARSE_PRODUCT_SHARE = 0.01
-"""Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
+from rspca.operators.sparse_gram import gram_of_rows
 
 
 def each_entry_once(X: Any) -> Any:
@@ -95,21 +93,17 @@ class SparseOperator(InMemory):
         return np.asarray(self._by_column[:, support].toarray())
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64: a sparse product, or a dense one of a few rows at a time."""
+        """X_S'X_S in float64."""
         self._meter.add(self._part(support))
         whole = np.array_equal(support, np.arange(self.shape[1]))
-        rows = (self.X if whole else self._by_column[:, support]).tocsr().astype(np.float64, copy=False)
-        m, n = rows.shape
-        if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
-            product = (rows.T @ rows).tocoo()
-            out = np.zeros((n, n))
-            out[product.row, product.col] = product.data
-            return out
-        out = np.zeros((n, n))
-        for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
-            block = rows[part].toarray()
-            out += block.T @ block
-        return out
+        rows = (self.X if whole else self._by_column[:, support]).tocsr()
+        return gram_of_rows(rows)
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix, of the stored entries."""
+        self._meter.add(self._share)
+        sums = self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+        return Moments(np.zeros(self.shape[1]), sums, gram_of_rows(self.X.tocsr()))
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, by a sparse product."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
@@ -17,6 +17,9 @@ MOST_FEATURES = 5500
 FEATURES_A_COMPONENT = 700
 """Features, for each component sought, up to which forming the Gram matrix is quicker than products with X. One costs
 m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for memory (benchmarks/users.py)."""
+
+FEW_ROWS_SHARE = 0.25
+"""Share of the rows of A up to which copying them is quicker than a product with all of A (benchmarks/users.py)."""
 
 
 def gram_is_cheaper(shape: tuple[int, int], n_components: int) -> bool:
@@ -43,8 +46,11 @@ class FormedGram(Wrapper):
 
     @cached_property
     def factor(self) -> Array:
-        """R, n x n, by a Cholesky decomposition with pivoting; rows beyond the rank are zero."""
+        """R, n x n, by a Cholesky decomposition; if A is singular with pivoting, and rows beyond the rank are zero."""
         n = len(self.matrix)
+        factor, failed = dpotrf(self.matrix)
+        if not failed:
+            return np.asarray(factor)
         rows, pivots, rank, _ = dpstrf(self.matrix, tol=-1.0)
         factor = np.zeros((n, n), order="F")
         factor[:rank, pivots - 1] = np.triu(rows[:rank])
@@ -91,8 +97,12 @@ class FormedGram(Wrapper):
         return self.gram(V), self.matmat(V)
 
     def gram(self, V: Array) -> Array:
-        """A V."""
-        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+        """A V, with the rows of A for which V is not zero if these are few."""
+        V = np.asarray(V, dtype=np.float64)
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if len(used) <= FEW_ROWS_SHARE * len(V):
+            return self.matrix[used].T @ V[used]
+        return np.asarray(self.matrix @ V)
 
     def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
         """A_S' loadings."""

@@ -1,0 +1,95 @@
+"""Gram matrix of sparse rows: a loop that numba compiles, a sparse product, or products of dense blocks of rows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rspca.base.machine_code import can_compile, compiled
+from rspca.base.types import Array
+from rspca.operators.base import BLOCK_BYTES, chunks
+from rspca.operators.gram_sum import GramSum, with_upper_triangle
+
+LOOP_SHARE, SPARSE_PRODUCT_SHARE = 0.04, 0.005
+"""Shares of the multiplications of a dense product up to which the compiled loop, and without it the sparse product of
+SciPy, are faster: benchmarks/speed.py."""
+COMPILE_PRODUCTS = 2 * 10**8
+"""Multiplications of one process from which compiling the loop pays: half a second without it: benchmarks/speed.py."""
+LOOP_BYTES = 1 << 22
+"""Bytes of the entries of a block of rows in the compiled loop; they stay in the second-level cache."""
+
+
+class _Work:
+    """Multiplications of this process so far: many small Gram matrices justify compilation as much as a large one."""
+
+    products = 0.0
+
+
+def gram_of_rows(rows: Any) -> Array:
+    """X'X in float64, dense, of a SciPy CSR matrix without duplicate entries."""
+    m, n = rows.shape
+    products = float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2))
+    if products <= LOOP_SHARE * m * n**2 and _loop_pays(products):
+        return _by_loop(rows)
+    if products <= SPARSE_PRODUCT_SHARE * m * n**2:
+        rows = rows.astype(np.float64, copy=False)
+        product = (rows.T @ rows).tocoo()
+        out = np.zeros((n, n))
+        out[product.row, product.col] = product.data
+        return out
+    gram = GramSum(n)
+    for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
+        gram.add(rows[part].astype(np.float64, copy=False).toarray(order="C"))
+    return gram.matrix()
+
+
+def _loop_pays(products: float) -> bool:
+    """Return whether the loop is compiled, or should be for all products of this process together."""
+    _Work.products += products
+    return _Work.products >= COMPILE_PRODUCTS and can_compile()
+
+
+@cache
+def _compiled_loop() -> Any:
+    return compiled(add_products)
+
+
+def _by_loop(rows: Any) -> Array:
+    """Return the Gram matrix of all rows, block by block, so that each block is in cache for all of its columns."""
+    m, n = rows.shape
+    out, each = np.zeros((n, n)), max(1, 12 * rows.nnz // max(1, m))
+    for part in chunks(m, each, LOOP_BYTES):
+        block = rows[part].astype(np.float64)
+        block.sort_indices()
+        by_column = block.tocsc()
+        columns, indptr = block.indices.astype(np.uint32), block.indptr.astype(np.int64)
+        others = by_column.indices.astype(np.uint32), by_column.indptr.astype(np.int64)
+        _compiled_loop()(by_column.data, *others, block.data, columns, indptr[:-1].copy(), indptr[1:], out)
+    return with_upper_triangle(out.T)
+
+
+def add_products(
+    entries: Array,
+    rows: Array,
+    column_starts: Array,
+    values: Array,
+    columns: Array,
+    first: Array,
+    last: Array,
+    out: Array,
+) -> None:
+    """Add the upper triangle of X'X to `out`: each entry by columns, times what follows it in its row.
+
+    `first` are the starts of the rows; what is before the current column is skipped, so they are changed.
+    """
+    for j in range(len(column_starts) - 1):
+        sums = out[j]
+        for place in range(column_starts[j], column_starts[j + 1]):
+            row, x = rows[place], entries[place]
+            start = first[row]
+            first[row] = start + 1
+            rest, at = values[start : last[row]], columns[start : last[row]]
+            for i in range(len(rest)):
+                sums[at[i]] += x * rest[i]
