@@ -44,14 +44,19 @@ SKETCH_MAX_DIRECTIONS = 6
 """Directions that are starts, at most: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
-SKETCH_STEP_TOL = 0.1
+SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
 """Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL = 100.0
+"""Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL_LATER = 3000.0
+"""The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
+SKETCH_PRODUCTS_FEW = 2
+"""Products with X for the leading direction, and again for stage 1, where k is at most POOL_MAX_K, at most:
+benchmarks/users.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
-SKETCH_GAIN_TOL = 1000.0
-"""Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -152,8 +157,10 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 3
+SEARCH_FINALISTS = 6
 """Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
+SEARCH_FEW_FEATURES = 512
+"""Features of a Gram matrix up to which half as many do: benchmarks/budgets.py."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
@@ -172,7 +179,7 @@ POOL_COMPLETE_FEATURES = 5500
 Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py."""
 POOL_COMPLETE_PRODUCTS = 15 * 10**9
 """Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
-POOL_FEATURES = 2048
+POOL_FEATURES = 2560
 """Features of a pool without all features, at most; 32 MB: benchmarks/budgets.py."""
 POOL_MIN_FEATURES = 512
 """The same, at least, however many samples there are: benchmarks/budgets.py."""
@@ -210,6 +217,8 @@ POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
+POOL_LINKAGE_PER_ENTRY = 8
+"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/users.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16
@@ -224,6 +233,22 @@ NEXT_POOL_SUPPORTS = 6
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
 """Features of largest gradient at each of these supports: benchmarks/budgets.py."""
+
+# --- the working set, where there are very many features --------------------------------------------------------------
+
+WORKING_SET_FEATURES = 2**17
+"""Features of a working set, at least; a sketch of them takes 60 MB, whatever n: benchmarks/users.py."""
+WORKING_SET_PER_K = 4
+"""The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
+WORKING_SET_SHARE = 4
+"""Features for each one of the working set, at least; with fewer, searching in all costs little more:
+benchmarks/users.py."""
+WORKING_SET_VECTORS = 4
+"""Vectors of n + m numbers whose memory the columns of a working set may take: few of the allowance; not tuned."""
+WORKING_SET_SEARCHES = 3
+"""Searches, each in the working set and in the features that are worth more than those found: benchmarks/users.py."""
+WORKING_SET_JOINING = 4
+"""Features of a working set for each one that joins it, at least: benchmarks/users.py."""
 
 # --- normalization, deflation and rounding errors ---------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import ends_may_differ, improve, relax
+from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effort
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
@@ -17,6 +17,7 @@ from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
+from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
 from rspca.base.types import Array, Report
@@ -71,7 +72,12 @@ def rspca_component(
     choice = Choice(eligible_features(op), options.groups)
     work = FitWork() if work is None else work
     task = Task(op, min(k, choice.most), choice, options, normalization, rng, report, work.of(op))
-    return polished_component(task) if options.polish else rounded_component(task)
+    if not options.polish:
+        return rounded_component(task)
+    size = working_set_size(op, task.k) if options.solver == "linearized" else None
+    steps = Steps(task.work, task.search, task.moved)
+    found = None if size is None else component_of_working_set(op, task.k, choice, size, steps)
+    return polished_component(task) if found is None else found
 
 
 class Task(NamedTuple):
@@ -90,6 +96,16 @@ class Task(NamedTuple):
     def s(self) -> float:
         """Expected number of non-zeros of Algorithm 1; k unless it is given."""
         return float(self.options.s or self.k)
+
+    def search(self, op: OperatorMixin, choice: Choice, work: SharedWork) -> Found:
+        """Return a component of some of the features."""
+        return polished_component(self._replace(op=op, choice=choice, work=work))
+
+    def moved(self, found: Found, support: Array, loadings: Array) -> Found:
+        """Return a component with another support, normalized."""
+        loadings = NORMALIZATIONS[self.normalization](self.op, support, loadings)
+        p = inclusion_probabilities(relaxed_near(self.op, support, loadings, self.choice), self.s)
+        return found._replace(support=support, loadings=loadings, inclusion_probability=p, swap_optimal=None)
 
 
 def polished_component(task: Task) -> Found:
@@ -151,9 +167,12 @@ def relaxation(task: Task) -> Relaxation:
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
         large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        data = Sketch(op, task.work.rows) if large else FullData(op)
+        effort = stage1_effort(op, k, options.tol, polished=options.polish)
+        data = Sketch(op, task.work.rows(k), products=effort.products) if large else FullData(op)
         directions = data.directions()
-        point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
+        point = relax(
+            data, k, directions, max_iter=options.max_iter, tol=options.tol, effort=effort, report=task.report
+        )
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
 
 

@@ -53,7 +53,8 @@ def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> O
     length = float(np.linalg.norm(new.scores))
     u = _unexplained(op, new.scores / length)  # orthogonal to working precision, float32 data or not
     before = op if isinstance(op, ScoreDeflated) else ScoreDeflated(op, np.empty((op.shape[0], 0)))
-    return before.without(u / np.linalg.norm(u), (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length, length)
+    error = (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length
+    return before.without(u / np.linalg.norm(u), error, new.vector / length)
 
 
 def _unexplained(op: OperatorMixin, scores: Array) -> Array:
@@ -64,6 +65,8 @@ def _unexplained(op: OperatorMixin, scores: Array) -> Array:
 class _NewScores(NamedTuple):
     """Scores that earlier components do not explain, and the length to which their rounding is relative."""
 
+    vector: Array
+    """Its scores, less their part along those taken off before, are these."""
     scores: Array
     rounded_at: float
 
@@ -76,9 +79,10 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     """
     whole = op.inner if isinstance(op, ScoreDeflated) else op
     reach, length = whole.rounding_lengths(), float(np.linalg.norm(scores))
-    terms = float(np.abs(v) @ reach)
+    used = nonzeros(v)
+    terms = float(np.abs(v[used]) @ reach[used])
     if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
-        return _NewScores(scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
+        return _NewScores(v, scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
     # entries of v are rounded: what that may leave of the scores is not new
     own = float(np.abs(v[nonzeros(v)]) @ _lengths(op, nonzeros(v)))
     places, basis = [nonzeros(one) for one in earlier], np.column_stack(earlier)
@@ -92,7 +96,7 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
         if length <= budgets.SCORES_ROUNDING_EPS * EPS * (own + terms):
             return None
         if length >= budgets.EXPLAINED_SCORES * float(np.linalg.norm(whole.scores(used, vector[used]))):
-            return _NewScores(scores, own + terms)
+            return _NewScores(vector, scores, own + terms)
     return None
 
 

@@ -62,7 +62,9 @@ def search(
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    return _exchanged(A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice)
+    return _exchanged(
+        A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice
+    )
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -76,7 +78,8 @@ def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSuppor
 
 def _exchanged(A: Array, candidates: Candidates, known: list[Candidates], choice: Choice) -> list[SwappedSupport]:
     """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), budgets.SEARCH_FINALISTS)
+    finalists = budgets.SEARCH_FINALISTS if len(A) > budgets.SEARCH_FEW_FEATURES else budgets.SEARCH_FINALISTS // 2
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
     found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
     return ranked([with_lowest_copies(A, end, choice) for end in found])
 

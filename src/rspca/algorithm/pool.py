@@ -40,7 +40,7 @@ def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array
     rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
-    features = np.unique(np.concatenate([enough, *known, along, np.intersect1d(lasting, choice.features)]))
+    features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
     return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 

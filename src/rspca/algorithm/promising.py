@@ -6,12 +6,13 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.sketch import first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order
+from rspca.linalg.vectors import coarse, decreasing_order, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
-def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
+def lasting_features(op: OperatorMixin, k: int, size: int, images: Array) -> Array:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -22,7 +23,7 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
     free = Choice(np.flatnonzero(op.sq_norms))
-    energies, beyond_leading = row_energies_from(op.gram(random_signs(op)))
+    energies, beyond_leading = row_energies_from(images)
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
     pool = [free.largest(row, min(k, size // (budgets.POOL_DIRECTION_SHARE * len(few)))) for row in op.gram_rows(few)]
@@ -30,6 +31,23 @@ def lasting_features(op: OperatorMixin, k: int, size: int) -> Array:
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
     return np.unique(np.concatenate(pool))
+
+
+def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
+    """Return the features of largest variance and those with most variance in the leading directions, half of each.
+
+    Both orders ignore rounding, and ties go to the lowest index. If features are scaled, all have the same variance,
+    and the directions decide. They are learned from the longest columns and from columns at equal steps.
+    """
+    longest, varying = longest_columns(op), np.flatnonzero(op.sq_norms)
+    sampled = np.union1d(longest, varying[:: max(1, len(varying) // len(longest))])
+    along = np.zeros(op.shape[1])
+    for score in first_scores(op, sampled, budgets.POOL_LEADING + n_components).T:
+        along += np.square(op.rmatmat(score))
+    half = top_k(coarse(op.sq_norms), size // 2)
+    along = coarse(along)
+    along[half] = -1.0
+    return np.sort(np.concatenate([half, top_k(along, size - len(half))]))
 
 
 def random_signs(op: OperatorMixin) -> Array:
@@ -68,9 +86,10 @@ def linkage(op: OperatorMixin) -> Array:
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     rows = np.asarray(op.rmatmat(directions), dtype=np.float64)
     lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
-    rows *= (lengths / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
+    rows *= (lengths / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300))[:, None]
     rows = rows.astype(np.float32)
-    compared = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
+    pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
+    compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
     sums = np.zeros(n)
     for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
         products = rows[part] @ rows[compared].T

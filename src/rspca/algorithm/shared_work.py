@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.promising import lasting_features
-from rspca.algorithm.sketch import Rows, first_rows
+from rspca.algorithm.promising import lasting_features, leading_features, random_signs
+from rspca.algorithm.sketch import Rows, first_rows, independent, rows_of_several
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
 
@@ -34,16 +34,43 @@ class SharedWork:
         self.n_components = n_components
         self._lasting: Array | None = None
         self._lasting_gram: FeatureGram | None = None
+        self._working_sets: dict[int, WorkingSet] = {}
+
+    def rows(self, k: int) -> Rows:
+        """Return leading directions, enough for all components; for few features those that choose their pool."""
+        return self._rows_of_probes if k <= budgets.POOL_MAX_K else self._rows
 
     @cached_property
-    def rows(self) -> Rows:
-        """Leading directions, enough for all components."""
+    def _rows(self) -> Rows:
         return first_rows(self.op, self.n_components)
+
+    @cached_property
+    def _images(self) -> Array:
+        """X'X times random signs: they show the lengths of its rows, and its leading directions."""
+        return self.op.gram(random_signs(self.op))
+
+    @cached_property
+    def _rows_of_probes(self) -> Rows:
+        """The leading directions of the images, after one more product."""
+        count = max(2 * budgets.POOL_LEADING, rows_of_several(self.n_components))
+        weights = np.linalg.eigh(self._images.T @ self._images)[1]
+        basis = np.linalg.qr(self._images @ weights[:, -count:])[0]
+        return independent(self.op, *self.op.gram_and_scores(basis))
+
+    def working_set(self, size: int) -> WorkingSet:
+        """Return the features, so many, to which X is restricted first; they are the same for all components."""
+        if size not in self._working_sets:
+            self._working_sets[size] = self.restricted_to(leading_features(self.op, size, self.n_components))
+        return self._working_sets[size]
+
+    def restricted_to(self, features: Array) -> WorkingSet:
+        """Return some features, sorted, and what components found in them share."""
+        return WorkingSet(features, SharedWork(self.op.restrict(features), self.n_components))
 
     def lasting_features(self, k: int, size: int) -> Array:
         """Return features that are part of every pool; the first k and size decide."""
         if self._lasting is None:
-            self._lasting = lasting_features(self.op, k, size)
+            self._lasting = lasting_features(self.op, k, size, self._images)
         return self._lasting
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
@@ -65,6 +92,13 @@ class SharedWork:
             across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
             gram[~old], gram[:, ~old] = across, across.T
         return gram
+
+
+class WorkingSet(NamedTuple):
+    """Some of very many features, sorted, and what components found in X[:, features] share."""
+
+    features: Array
+    work: SharedWork
 
 
 class FitWork:

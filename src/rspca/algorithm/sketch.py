@@ -38,7 +38,7 @@ class Sketch:
 
     exact = False
 
-    def __init__(self, op: OperatorMixin, first: Rows | None = None) -> None:
+    def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
         m, n = op.shape
         first = first_rows(op.undeflated, 1) if first is None else first
         left, rows = op.deflated_rows(*first)
@@ -50,7 +50,7 @@ class Sketch:
         self._filled = self._multiplied = 0
         self._rounding = rounding_of(op)
         self._add(left, rows)
-        self._converge_leading_direction()
+        self._converge_leading_direction(products)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -62,9 +62,11 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self) -> None:
-        """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < self._size:
+    def _converge_leading_direction(self, products: float) -> None:
+        """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
+        used = 0
+        while self._filled < self._size and used < products:
+            used += 1
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
@@ -142,30 +144,50 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
 
     Power steps on some columns come first, which cost little. For several components, one step with all of X follows.
     """
-    n = op.shape[1]
-    variances = coarse(op.sq_norms)  # of scaled features all are alike: rounding, and threads, must not order them
-    sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
     several = n_components > 1
-    count = budgets.SKETCH_FIRST_ROWS + 2 * n_components if several else op.first_block
-    numbers = np.empty((len(sampled), min(count, len(sampled))))
-    # numbers go to features by their variance, not by their place: so the order of the features does not matter
-    by_variance = decreasing_order(variances[sampled])
-    numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
+    count = rows_of_several(n_components) if several else op.first_block
+    sampled = longest_columns(op)
     if count == 1:
+        numbers = _numbers(op, sampled, 1)
         # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
         start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
-        V = spread(unit(start), sampled, n)[:, None]
+        V = spread(unit(start), sampled, op.shape[1])[:, None]
         return independent(op, *op.gram_and_scores(V))
-    part, V = op.restrict(sampled), numbers
-    for _ in range(budgets.SKETCH_POWER_STEPS):
-        V = np.linalg.qr(part.gram(V))[0]
-    left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
-    sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
-    left = left[:, sizes > rounding_of(op) * np.max(sizes)]
+    left = first_scores(op, sampled, count)
     rows = np.asarray(op.rmatmat(left), dtype=np.float64).T
     for _ in range(several):
         left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
     return Rows(left, rows)
+
+
+def rows_of_several(n_components: int) -> int:
+    """Return how many directions several components begin with."""
+    return budgets.SKETCH_FIRST_ROWS + 2 * n_components
+
+
+def longest_columns(op: OperatorMixin) -> Array:
+    """Return some features of largest variance, from whose columns the leading directions are learned first."""
+    count = max(op.shape[1] // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS)
+    return top_k(coarse(op.sq_norms), count)  # scaled features are alike: rounding, and threads, must not order them
+
+
+def first_scores(op: OperatorMixin, sampled: Array, count: int) -> Array:
+    """Return orthonormal scores of about the leading directions, at most `count`, from power steps on some columns."""
+    V, part = _numbers(op, sampled, count), op.restrict(sampled)
+    for _ in range(budgets.SKETCH_POWER_STEPS):
+        V = np.linalg.qr(part.gram(V))[0]
+    left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
+    sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
+    return left[:, sizes > rounding_of(op) * np.max(sizes)]
+
+
+def _numbers(op: OperatorMixin, sampled: Array, count: int) -> Array:
+    """Return random vectors for these features as columns, at most `count`."""
+    numbers = np.empty((len(sampled), min(count, len(sampled))))
+    # numbers go to features by their variance, not by their place: so the order of the features does not matter
+    by_variance = decreasing_order(coarse(op.sq_norms[sampled]))
+    numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
+    return numbers
 
 
 def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:

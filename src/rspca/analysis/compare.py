@@ -131,7 +131,7 @@ def compare(
             component = refitted(op, component) if loadings == "svd" else component
             found.append(_Found(name, loadings, component, time.perf_counter() - began))
             if on_rows is not None:
-                on_rows(_multiplied(found, skipped, largest, k))
+                on_rows(_compared(found, skipped, largest, k))
             if on_step is not None:
                 seconds = time.perf_counter() - started
                 on_step(Step(f"{name} {loadings}", 0, len(found), component.variance, None, seconds))
@@ -142,7 +142,7 @@ def compare(
         deadline, rng = time.perf_counter() + certify_seconds, np.random.default_rng(0)
         compiling = only_compiling(on_step)
         proof = certify_prepared(data, k, leader, deadline=deadline, tol=1e-6, rng=rng, on_step=compiling)
-    return _multiplied(found, skipped, largest, k, proof)
+    return _compared(found, skipped, largest, k, proof)
 
 
 class _Found(NamedTuple):
@@ -152,7 +152,7 @@ class _Found(NamedTuple):
     seconds: float
 
 
-def _multiplied(
+def _compared(
     found: list[_Found], skipped: dict[str, str], largest: float, k: int, proof: Certificate | None = None
 ) -> Comparison:
     """Return the components as rows, best first, compared with the best of them and with what is proven."""

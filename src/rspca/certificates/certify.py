@@ -103,9 +103,12 @@ def variance_given(
 def _left_by(
     before: list[Component], given: OperatorMixin, deflation: str, center: bool, scale: bool | str
 ) -> Prepared:
-    """Return the data, prepared, as earlier components leave them."""
+    """Return the data, prepared, as earlier components leave them.
+
+    Scores of vectors that nearly depend on each other have digits that a Gram matrix has not: then X itself is used.
+    """
     check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
-    data = prepared(given, center=center, scale=scale)
+    data = prepared(given, center=center, scale=scale, n_components=0 if before else 1)
     left = deflated(data.operator, before, DEFLATIONS[deflation])
     return data.with_operator(left, *given_earlier(len(before)))
 
@@ -291,7 +294,8 @@ def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) ->
     constant[eligible] = False
     error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
     products = (op.shape[0] + 16) * EPS * float(top_sum(norms, k))
-    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + op.gram_error)
+    formed = float(top_sum(op.gram_errors() ** 2, k))
+    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + formed)
 
 
 def _given_support(loadings: Any, k: int, n: int) -> Array:

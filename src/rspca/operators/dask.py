@@ -235,7 +235,8 @@ class ClusterOperator(DataOperator):
         if self.axis == 1:
             return super().moments()
         self._meter.add(self._share)
-        return Moments(*self._reduced("counted_moments", (), _added_moments)[:3])
+        moments: Moments = self._reduced("counted_moments", (), _added_moments)[0]
+        return moments
 
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
@@ -471,15 +472,16 @@ def _sums_and_sq_norms(block: OperatorMixin) -> tuple[Array, Array]:
     return block.column_sums(), block.column_sq_norms()
 
 
-def _counted_moments(block: OperatorMixin) -> tuple[Array, Array, Array, int]:
-    return *block.moments(), block.shape[0]
+CountedMoments = tuple[Moments, int]
+"""Moments, and number of rows."""
+
+
+def _counted_moments(block: OperatorMixin) -> CountedMoments:
+    return block.moments(), block.shape[0]
 
 
 _COMPUTED = {"sums_and_sq_norms": _sums_and_sq_norms, "counted_moments": _counted_moments}
 """What workers compute of a block beyond its methods, by name."""
-
-CountedMoments = tuple[Array, Array, Array, int]
-"""Shift, sums and Gram matrix about the shift, and number of rows."""
 
 
 def _added_moments(first: CountedMoments, second: CountedMoments) -> CountedMoments:
@@ -487,14 +489,10 @@ def _added_moments(first: CountedMoments, second: CountedMoments) -> CountedMome
 
     Shifts are near the means of rows, so they differ by no more than the rows themselves do: no digits are lost.
     """
-    shift, sums, gram, m = first
-    other, other_sums, other_gram, other_m = second
-    move, gram = other - shift, gram + other_gram
-    if move.any():
-        middle = other_sums + 0.5 * other_m * move
-        gram += np.multiply.outer(middle, move)
-        gram += np.multiply.outer(move, middle)
-    return shift, sums + other_sums + other_m * move, gram, m + other_m
+    (known, m), (other, other_m) = first, second
+    other = other.about(known.shift, other_m)
+    lengths = np.hypot(known.lengths, other.lengths)
+    return Moments(known.shift, known.sums + other.sums, known.gram + other.gram, lengths), m + other_m
 
 
 def _product(left: Array, right: Array) -> Array:

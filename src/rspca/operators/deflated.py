@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.low_rank import LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
 from rspca.operators.wrapper import Wrapper
 
@@ -19,6 +19,9 @@ ROUNDING_MULTIPLE = 4.0
 """Arithmetic: multiple of the rounding error of a deflated column up to which its length is only rounding."""
 DOUBTFUL_SHARE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
 """Arithmetic: share of a squared norm below which a difference to it may have lost all its digits."""
+KNOWN_SCORES, P_FACTOR = 0.1, 1.25
+"""Arithmetic: error of variances that were taken off, relative to them, up to which the errors of what is left are
+known; and the factor 1.1 / 0.9 by which a projection then differs from that of the exact Gram matrix."""
 
 FIRST_BLOCK = OperatorMixin.first_block
 """Vectors multiplied at once at first: after a first component several directions have similar variance, and all should
@@ -89,6 +92,11 @@ class Deflated(Wrapper):
         lengths = self.inner.rounding_lengths()
         return lengths + np.abs(self.v) * float(np.abs(self.v) @ lengths)
 
+    def gram_errors(self) -> Array:
+        """Errors of X'X, and of the part along v."""
+        errors = self.inner.gram_errors()
+        return errors + np.abs(self.v) * float(np.abs(self.v) @ errors)
+
     def data_errors(self) -> Array:
         """Errors of the columns, of the scores that are subtracted from them, and of the direction v."""
         errors = self.inner.data_errors()
@@ -125,7 +133,7 @@ class ScoreDeflated(Wrapper):
         direction_errors: Array | float = 0.0,
         *,
         loadings: Array | None = None,
-        amplification: float = 1.0,
+        weights: Array | None = None,
     ) -> None:
         super().__init__(inner)
         self.U = as_columns(U)
@@ -135,24 +143,26 @@ class ScoreDeflated(Wrapper):
         """X'U."""
         self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
         """Bounds on the distance of each u from the unit vector that it stands for."""
-        self.amplification = amplification
-        """Factor by which taking off U enlarges an error of X'X."""
+        self.weights = weights
+        """W with U = XW, where X'X has an error, which taking off U enlarges; None where it has none."""
 
     @property
     def undeflated(self) -> OperatorMixin:
         """X."""
         return self.inner
 
-    def without(self, u: Array, direction_error: float, length: float) -> ScoreDeflated:
-        """Return what is left without one more u, orthogonal to U; `length` is that of the scores it was made of."""
-        loadings = np.asarray(self.inner.rmatmat(u), dtype=np.float64)
-        factor = (1.0 + float(np.linalg.norm(loadings)) / length) ** 2
+    def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
+        """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
+        loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None
+        if self.inner.gram_errors().any():
+            before = np.empty((len(v), 0)) if self.weights is None else self.weights
+            weights = np.column_stack([before, v - before @ (self.loadings.T @ v)])
         return ScoreDeflated(
             self.inner,
             np.column_stack([self.U, u]),
             np.append(self.direction_errors, direction_error),
             loadings=np.column_stack([self.loadings, loadings]),
-            amplification=self.amplification * factor,
+            weights=weights,
         )
 
     def matmat(self, V: Array, /) -> Array:
@@ -208,6 +218,10 @@ class ScoreDeflated(Wrapper):
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
         return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
 
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
+        return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])
+
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Squared norms less the squared part along U."""
         if shift is not None:
@@ -233,16 +247,26 @@ class ScoreDeflated(Wrapper):
         turned = np.abs(self.loadings) @ errors + np.sqrt(self.inner.sq_norms) * float(errors.sum())
         return self.inner.data_errors() + turned
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Error of X'X, which dividing by the variance of the scores amplifies."""
-        return self.inner.gram_error * self.amplification
+    def gram_errors(self) -> Array:
+        """Errors of X'X, which taking off U enlarges.
+
+        What is left of A is (I - P)'A(I - P) with P = W(X'U)', and no other P leaves less. So an error E of A changes
+        it by at most |(I - P)'E(I - P)|, with the P of either matrix. Those differ by less than a quarter if the scores
+        that were taken off are known to a tenth of their variance; otherwise nothing is known.
+        """
+        errors = self.inner.gram_errors()
+        if self.weights is None:
+            return errors
+        along = np.abs(self.weights).T @ errors
+        if float(along @ along) > KNOWN_SCORES:
+            return errors + np.sqrt(self.inner.sq_norms)
+        return P_FACTOR * (errors + np.abs(self.loadings) @ along)
 
     def to_float64(self) -> OperatorMixin:
         """(I - UU') X with products in float64, X'U computed again."""
         if self.dtype == np.float64:
             return self
-        return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, amplification=self.amplification)
+        return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, weights=self.weights)
 
     def restrict(self, support: Array) -> LowRankUpdate:
         """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
@@ -256,9 +280,13 @@ def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
     error is not small. So small differences are computed again from the columns, whose lengths have only their own
     rounding errors.
     """
-    eps = float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.rounding_lengths())
-    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
+    eps, lengths, doubtful = float(np.finfo(op.dtype).eps), op.inner.rounding_lengths(), []
+    for part in chunks(len(left), 8):
+        error = np.maximum(64 * eps * terms[part], 2.0 * np.sqrt(terms[part]) * eps * lengths[part])
+        below = left[part] < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms[part], error)
+        doubtful.append(part.start + np.flatnonzero((terms[part] > 0.0) & below))
+        lengths[part] = error
+    small, error = np.concatenate(doubtful), lengths
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
         error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -34,6 +34,10 @@ FLOAT64_BLOCK_BYTES = 1 << 26
 SHIFTED_SHARE = 0.1
 """Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
 benchmarks/centering.py."""
+FAR_SHIFT = 100.0
+"""Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
+digits of sixteen would be lost."""
+EPS = float(np.finfo(np.float64).eps)
 MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
 """Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
 benchmarks/users.py."""
@@ -179,18 +183,20 @@ class DenseOperator(InMemory):
         return out
 
     def moments(self) -> Moments:
-        """Sums and Gram matrix in one read, in float64, about the means of the first rows where these are not small."""
-        self._meter.add(self._share)
+        """Sums and Gram matrix in one read, in float64, about the means of some rows where these are not small."""
         m, n = self.shape
-        shift = near_means(np.asarray(self._rows(slice(0, SUMMED_ROWS)), dtype=np.float64))
-        sums, gram = np.zeros(n), GramSum(n)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part in moments_blocks(m, n):
-                rows = np.asarray(self._rows(part), dtype=np.float64)
-                rows = rows - shift if shift.any() else rows
-                sums += np.ones(len(rows)) @ rows
-                gram.add(rows)
-        return Moments(shift, sums, gram.matrix())
+        some = self._rows(slice(0, m, max(1, m // SUMMED_ROWS)))
+
+        def rows() -> Iterator[Array]:
+            self._meter.add(self._share)
+            return (self._rows(part) for part in moments_blocks(m, n))
+
+        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)))
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
@@ -281,6 +287,33 @@ class DenseOperator(InMemory):
 def moments_blocks(m: int, n: int) -> Iterator[slice]:
     """Return the blocks of m rows of n features whose products are added up."""
     return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
+
+
+def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
+    """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
+
+    Rows that are ordered may have told little of the others, and a shift far from the mean costs digits.
+    """
+    moments, m = _moments_about(rows(), shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, off = np.diagonal(moments.gram), moments.sums / m
+        far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
+    return _moments_about(rows(), np.where(far, shift + off, shift))[0] if far.any() else moments
+
+
+def _moments_about(blocks: Iterable[Array], shift: Array) -> tuple[Moments, int]:
+    """Return the moments of blocks of rows about a shift, and how many rows there are."""
+    n = len(shift)
+    sums, products, m = np.zeros(n), GramSum(n), 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            rows = np.asarray(block, dtype=np.float64)
+            rows = rows - shift if shift.any() else rows
+            sums += np.ones(len(rows)) @ rows
+            products.add(rows)
+            m += len(rows)
+    gram = products.matrix()
+    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), m
 
 
 def near_means(rows: Array) -> Array:

@@ -13,15 +13,16 @@ class GramSum:
     """X'X of n features, one triangle of it, added up by BLAS in place: no matrix is made for each block of rows."""
 
     def __init__(self, n: int) -> None:
-        self._triangle = np.zeros((n, n), order="F")
+        self.triangle = np.zeros((n, n), order="F")
+        """The lower triangle of this matrix counts."""
 
     def add(self, rows: Array) -> None:
         """Add the products of a block of rows in float64, by rows."""
-        self._triangle = dsyrk(1.0, rows.T, beta=1.0, c=self._triangle, overwrite_c=1)
+        self.triangle = dsyrk(1.0, rows.T, beta=1.0, c=self.triangle, overwrite_c=1, lower=1)
 
     def matrix(self) -> Array:
         """Return the whole matrix; nothing can be added afterwards."""
-        return with_upper_triangle(self._triangle.T)
+        return with_upper_triangle(self.triangle).T
 
 
 def with_upper_triangle(gram: Array) -> Array:

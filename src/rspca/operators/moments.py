@@ -19,6 +19,11 @@ class WithMoments(Wrapper):
         super().__init__(inner)
         self._moments = moments
 
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether the moments are those of the numbers that X holds."""
+        return self.inner.moments_in_float64
+
     def moments(self) -> Moments:
         """Sums and Gram matrix of X - 1 shift', and the shift."""
         if self._moments is None:
@@ -27,12 +32,12 @@ class WithMoments(Wrapper):
 
     def column_sums(self) -> Array:
         """Sum of each column."""
-        shift, sums, _ = self.moments()
-        return self.shape[0] * shift + sums
+        moments = self.moments()
+        return self.shape[0] * moments.shift + moments.sums
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2."""
-        near, sums, gram = self.moments()
+        near, sums, gram, _ = self.moments()
         move = near - (0.0 if shift is None else shift)
         return np.diagonal(gram) + (2.0 * sums + self.shape[0] * move) * move
 
@@ -42,14 +47,20 @@ class WithMoments(Wrapper):
 
     def gram_about(self, support: Array, mean: Array) -> Array:
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64."""
-        shift, sums, gram = self.moments()
-        gram = gram.copy() if len(support) == len(gram) else gram[np.ix_(support, support)]
-        move, sums = (shift - mean)[support], sums[support]
-        if move.any():
-            sums = sums + 0.5 * self.shape[0] * move
-            gram += np.multiply.outer(sums, move)
-            gram += np.multiply.outer(move, sums)
-        return gram
+        shift, sums, gram, lengths = self.moments()
+        whole = np.array_equal(support, np.arange(len(gram)))
+        gram = gram if whole else gram[np.ix_(support, support)]
+        some = Moments(shift[support], sums[support], gram, lengths[support])
+        return some.about(mean[support], self.shape[0]).gram
+
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths of the columns as they were multiplied, and of what was added to move them to the mean."""
+        moments = self.moments()
+        return moments.lengths + np.sqrt(self.shape[0]) * np.abs(moments.shift - mean)
+
+    def rounding_lengths(self) -> Array:
+        """Lengths of the columns, and of what their squared norms were made from."""
+        return np.sqrt(self.sq_norms) + self.gram_lengths()
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -84,5 +95,7 @@ class WithMoments(Wrapper):
         return WithMoments(self.inner.shifted(shift))
 
     def to_float64(self) -> OperatorMixin:
-        """X with products in float64; the moments are float64 already."""
-        return self if self.dtype == np.float64 else WithMoments(self.inner.to_float64(), self.moments())
+        """X with products in float64; the moments are taken again if they were those of rounded numbers."""
+        if self.dtype == np.float64:
+            return self
+        return WithMoments(self.inner.to_float64(), self.moments() if self.moments_in_float64 else None)

@@ -39,7 +39,7 @@ class Prepared:
 def prepared(op: OperatorMixin, *, center: bool, scale: bool | str, n_components: int = 1) -> Prepared:
     """Return data centered and scaled implicitly, after refusing values that cannot be worked on.
 
-    Tall data are worked on as their Gram matrix, if that takes less time for so many components.
+    Tall data are worked on as their Gram matrix, if that takes less time for so many components; never for 0 of them.
     """
     tall = op.has_samples and gram_is_cheaper(op.shape, n_components)
     if tall and not isinstance(op, Wrapper):
@@ -54,7 +54,7 @@ def prepared(op: OperatorMixin, *, center: bool, scale: bool | str, n_components
 def _affine(op: OperatorMixin) -> tuple[Array, Array]:
     """Return the mean and the divisor that `standardize` put round the data."""
     n = op.shape[1]
-    mean, divisor = np.zeros(n), np.ones(n)
+    mean, divisor = np.broadcast_to(0.0, n), np.broadcast_to(1.0, n)  # without memory of their own
     if isinstance(op, Scaled):
         constant = op.weights == 0.0  # such columns are left out; they count as not scaled
         divisor, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner

@@ -17,10 +17,9 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import spelled, without_mask
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks
+from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
-from rspca.operators.dense import SUMMED_ROWS, DenseOperator, moments_blocks, near_means
-from rspca.operators.gram_sum import GramSum
+from rspca.operators.dense import SUMMED_ROWS, DenseOperator, moments_blocks, moments_of, near_means
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
 from rspca.operators.sparse_gram import gram_of_rows
@@ -171,6 +170,31 @@ class BlockOperator(DataOperator):
             out += _gram_of(rows[:, support])
         return out
 
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in one read, in float64; dense rows about the means of the first where not small."""
+        first = self._floats(self._reading()(slice(0, min(SUMMED_ROWS, self.shape[0]))))
+        if scipy.sparse.issparse(first):
+            return self._sparse_moments()
+        shift = near_means(np.asarray(first, dtype=np.float64))
+        return moments_of(
+            lambda: (rows[some] for _, rows in self._stream() for some in moments_blocks(*rows.shape)), shift
+        )
+
+    def _sparse_moments(self) -> Moments:
+        """Sums and Gram matrix of sparse rows about zero, in one read."""
+        n = self.shape[1]
+        sums, gram = np.zeros(n), np.zeros((n, n))
+        for _, rows in self._stream():
+            rows = each_entry_once(rows.tocsr())
+            sums += _sums_of_sparse(rows, None)[0]
+            gram += gram_of_rows(rows)
+        return moments_about_zero(sums, gram)
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
+
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, in one read; of columns in the cache if these are few."""
         rows, columns = np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp)
@@ -188,25 +212,6 @@ class BlockOperator(DataOperator):
         """Return whether these columns are read into the cache for a Gram matrix, and serve later questions from it."""
         few = 0 < len(support) <= CACHED_SHARE * self.shape[1]
         return few and 2 * self.restricted_bytes(len(support)) <= self.max_memory
-
-    def moments(self) -> Moments:
-        """Sums and Gram matrix in one read, in float64; of dense rows about the means of the first of them."""
-        n = self.shape[1]
-        shift, sums, products, gram = np.zeros(n), np.zeros(n), GramSum(n), None
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part, rows in self._stream():
-                if scipy.sparse.issparse(rows):
-                    rows = each_entry_once(rows.tocsr())
-                    sums += _sums_of_sparse(rows, None)[0]
-                    gram = gram_of_rows(rows) if gram is None else gram + gram_of_rows(rows)
-                    continue
-                if part.start == 0:
-                    shift = near_means(_dense64(rows[:SUMMED_ROWS]))
-                for some in moments_blocks(*rows.shape):
-                    block = _dense64(rows[some]) - shift
-                    sums += np.ones(len(block)) @ block
-                    products.add(block)
-        return Moments(shift, sums, products.matrix() if gram is None else gram)
 
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; it is cached as a whole only if its columns do not fit the cache."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpstrf
+from scipy.linalg.lapack import dpstrf
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
@@ -20,6 +20,7 @@ m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for me
 
 FEW_ROWS_SHARE = 0.25
 """Share of the rows of A up to which copying them is quicker than a product with all of A (benchmarks/users.py)."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 def gram_is_cheaper(shape: tuple[int, int], n_components: int) -> bool:
@@ -41,20 +42,40 @@ class FormedGram(Wrapper):
         super().__init__(inner)
         if matrix is None:
             matrix = inner.gram_matrix(np.arange(inner.shape[1]))
-            np.fill_diagonal(matrix, inner.sq_norms)  # zero where a column is constant, not rounding
+            zero = inner.sq_norms == 0.0  # what is left of a constant column is rounding
+            matrix[zero], matrix[:, zero] = 0.0, 0.0
         self.matrix = matrix
 
-    @cached_property
+    @property
     def factor(self) -> Array:
-        """R, n x n, by a Cholesky decomposition; if A is singular with pivoting, and rows beyond the rank are zero."""
-        n = len(self.matrix)
-        factor, failed = dpotrf(self.matrix)
-        if not failed:
-            return np.asarray(factor)
-        rows, pivots, rank, _ = dpstrf(self.matrix, tol=-1.0)
-        factor = np.zeros((n, n), order="F")
+        """R, n x n."""
+        return self._factor[0]
+
+    @cached_property
+    def _factor(self) -> tuple[Array, float]:
+        """R by a Cholesky decomposition with pivoting, and the error of the correlations that R stands for.
+
+        Columns of any length count alike, because correlations are decomposed. Rows beyond the rank are zero. For the
+        others |A - R'R| <= (n + 2) eps |R|'|R| (Higham, Accuracy and Stability, Theorem 10.3); what the pivots left
+        out is computed.
+        """
+        n, lengths = len(self.matrix), np.sqrt(self.sq_norms)
+        divisor = np.where(lengths > 0.0, lengths, 1.0)
+        correlations = self.matrix / divisor[:, None] / divisor
+        noise = (n + np.sqrt(self.inner.shape[0])) * EPS * self._amplified()
+        rows, pivots, rank, _ = dpstrf(correlations, tol=noise)
+        factor, rest = np.zeros((n, n), order="F"), pivots[rank:] - 1
         factor[:rank, pivots - 1] = np.triu(rows[:rank])
-        return factor
+        left = correlations[np.ix_(rest, rest)] - factor[:rank, rest].T @ factor[:rank, rest]
+        error = float(np.linalg.norm(left)) + (n + 16) * EPS
+        factor *= lengths
+        return factor, error
+
+    def _amplified(self) -> float:
+        """Largest ratio of the terms of a squared norm to the squared norm."""
+        norms = self.sq_norms
+        terms = self.inner.gram_lengths() ** 2
+        return float(np.max(np.divide(terms, norms, out=np.ones(len(norms)), where=norms > 0.0), initial=1.0))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,12 +92,15 @@ class FormedGram(Wrapper):
         """Products are those of BLAS."""
         return False
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Rounding of m products added up for each entry, and of R: relative to the data before means are taken off."""
-        m, n = self.inner.shape
-        rounding = (m + 4 * n + 64) * float(np.finfo(np.float64).eps)
-        return self.inner.gram_error + rounding * float(np.sum(self.inner.rounding_lengths() ** 2))
+    @cached_property
+    def _gram_errors(self) -> Array:
+        """Errors of m products added up for each entry of A, and of R, both relative to the columns."""
+        sums = (self.inner.shape[0] + 64) * EPS * self.inner.gram_lengths() ** 2
+        return np.sqrt(self.inner.gram_errors() ** 2 + sums + self._factor[1] * self.sq_norms)
+
+    def gram_errors(self) -> Array:
+        """Lengths e with |v'(X'X - A)v| <= (|v|'e)^2 and |v'(R'R - A)v| <= (|v|'e)^2."""
+        return self._gram_errors
 
     def matmat(self, V: Array, /) -> Array:
         """R V."""
@@ -129,7 +153,7 @@ class FormedGram(Wrapper):
         return np.maximum(np.diagonal(self.matrix), 0.0)
 
     def rounding_lengths(self) -> Array:
-        """Lengths of the columns of R; what products with X itself lost is in `gram_error`."""
+        """Lengths of the columns of R; what products with X itself lost is in `gram_errors`."""
         return np.sqrt(self.sq_norms)
 
     def restrict(self, support: Array) -> OperatorMixin:
@@ -156,11 +180,20 @@ class _Part(FormedGram):
     def __init__(self, whole: FormedGram, support: Array) -> None:
         super().__init__(whole.inner, whole.gram_block(support))
         self._whole, self._support = whole, support
+        self._columns = whole.columns(support)
 
-    @cached_property
+    @property
     def factor(self) -> Array:
         """Columns of R."""
-        return self._whole.columns(self._support)
+        return self._columns
+
+    def gram_errors(self) -> Array:
+        """Errors of these features."""
+        return self._whole.gram_errors()[self._support]
+
+    def data_errors(self) -> Array:
+        """Errors of these columns."""
+        return self._whole.data_errors()[self._support]
 
     @property
     def shape(self) -> tuple[int, int]:
