@@ -89,9 +89,8 @@ class SharedWork:
         gram, new = np.empty((len(features), len(features))), features[~old]
         gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
         if len(new):
-            across = self.op.gram_between(new, features[old])
-            gram[np.ix_(~old, old)], gram[np.ix_(old, ~old)] = across, across.T
-            gram[np.ix_(~old, ~old)] = self.op.gram_matrix(new)
+            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
+            gram[~old], gram[:, ~old] = across, across.T
         return gram
 
 

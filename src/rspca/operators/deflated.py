@@ -137,7 +137,9 @@ class ScoreDeflated(Wrapper):
     ) -> None:
         super().__init__(inner)
         self.U = as_columns(U)
-        self.loadings: Array = np.asarray(inner.rmatmat(self.U) if loadings is None else loadings, dtype=np.float64)
+        if loadings is None:  # nothing is read where nothing was taken off yet
+            loadings = inner.rmatmat(self.U) if self.U.shape[1] else np.empty((inner.shape[1], 0))
+        self.loadings: Array = np.asarray(loadings, dtype=np.float64)
         """X'U."""
         self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
         """Bounds on the distance of each u from the unit vector that it stands for."""
