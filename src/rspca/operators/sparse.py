@@ -18,9 +18,9 @@ SPARSE_PRODUCT_SHARE = 0.01
 """Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
 
 GRAM_ENTRIES = 2**20
-"""Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
+"""Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: not tuned."""
 GRAM_CSC_BLOCKS = 16
-"""The same for X by columns: parts of all entries, at least, because each part reads all of X: benchmarks/users.py."""
+"""The same for X by columns: parts of all entries, at least, because each part reads all of X: not tuned."""
 
 
 def each_entry_once(X: Any) -> Any:
