@@ -1,4 +1,4 @@
-"""Memory beyond X of a fit, of tall data and of very many features: a tenth of X, 50 MB, and r + 6 vectors of samples and features."""
+"""Memory beyond X of a fit: a tenth of X, 50 MB, and r + 6 vectors of samples and features."""
 
 import tracemalloc
 

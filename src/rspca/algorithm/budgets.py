@@ -245,18 +245,18 @@ NEXT_POOL_FEATURES = 256
 # --- the working set, where there are very many features --------------------------------------------------------------
 
 WORKING_SET_FEATURES = 2**16
-"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: benchmarks/users.py."""
+"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: not tuned."""
 WORKING_SET_PER_K = 4
-"""The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
+"""The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: not tuned."""
 WORKING_SET_SHARE = 4
 """Features for each one of the working set, at least; with fewer, searching in all costs little more:
-benchmarks/users.py."""
+not tuned."""
 WORKING_SET_VECTORS = 4
 """Vectors of n + m numbers whose memory the columns of a working set may take: few of the allowance; not tuned."""
 WORKING_SET_SEARCHES = 3
-"""Searches, each in the working set and in the features that are worth more than those found: benchmarks/users.py."""
+"""Searches, each in the working set and in the features that are worth more than those found: not tuned."""
 WORKING_SET_JOINING = 4
-"""Features of a working set for each one that joins it, at least: benchmarks/users.py."""
+"""Features of a working set for each one that joins it, at least: not tuned."""
 
 # --- normalization, deflation and rounding errors ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.promising import chosen_by_directions
+from rspca.algorithm.promising import chosen_by_directions, pool_size
 from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
@@ -36,7 +36,7 @@ def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
         return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
-    lasting = work.lasting_features(k, size)
+    lasting = work.lasting
     rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
@@ -59,13 +59,6 @@ def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool)
         return Pool(features, gram, complete, gram.__matmul__)
     part = op if len(features) == op.shape[1] else op.restrict(features)
     return Pool(features, gram, complete, part.gram)
-
-
-def pool_size(m: int, n: int) -> int:
-    """Return the number of features in a pool, of n features with m samples."""
-    if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
-        return n
-    return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
 def exact_gram(op: OperatorMixin, features: Array) -> Array:

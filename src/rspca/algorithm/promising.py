@@ -12,7 +12,14 @@ from rspca.linalg.vectors import coarse, decreasing_order, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
-def lasting_features(op: OperatorMixin, k: int, size: int, images: Array) -> Array:
+def pool_size(m: int, n: int) -> int:
+    """Return the number of features in a pool, of n features with m samples."""
+    if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
+        return n
+    return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
+
+
+def lasting_features(op: OperatorMixin, images: Array) -> Array:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -20,13 +27,14 @@ def lasting_features(op: OperatorMixin, k: int, size: int, images: Array) -> Arr
     Their rows of X'X are long, but no longer than those of features that follow the leading directions; without these
     directions they are.
     """
+    size = pool_size(*op.shape)
     size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
     free = Choice(np.flatnonzero(op.sq_norms))
     energies, beyond_leading = row_energies_from(images)
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    pool = [free.largest(row, min(k, size // (budgets.POOL_DIRECTION_SHARE * len(few)))) for row in op.gram_rows(few)]
+    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in op.gram_rows(few)]
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linkage(op))
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]

@@ -32,7 +32,6 @@ class SharedWork:
         self.op = op
         """X before components are taken off it."""
         self.n_components = n_components
-        self._lasting: Array | None = None
         self._lasting_gram: FeatureGram | None = None
         self._working_sets: dict[int, WorkingSet] = {}
 
@@ -67,11 +66,10 @@ class SharedWork:
         """Return some features, sorted, and what components found in them share."""
         return WorkingSet(features, SharedWork(self.op.restrict(features), self.n_components))
 
-    def lasting_features(self, k: int, size: int) -> Array:
-        """Return features that are part of every pool; the first k and size decide."""
-        if self._lasting is None:
-            self._lasting = lasting_features(self.op, k, size, self._images)
-        return self._lasting
+    @cached_property
+    def lasting(self) -> Array:
+        """Features, sorted, that are part of every pool."""
+        return lasting_features(self.op, self._images)
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it; `lasting` features are in memory."""

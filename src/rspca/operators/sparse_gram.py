@@ -16,19 +16,13 @@ LOOP_SHARE, SPARSE_PRODUCT_SHARE = 0.04, 0.005
 """Shares of the multiplications of a dense product up to which the compiled loop, and without it the sparse product of
 SciPy, are faster: benchmarks/speed.py."""
 COMPILE_PRODUCTS = 2 * 10**8
-"""Multiplications of one process from which compiling the loop pays: half a second without it: benchmarks/speed.py."""
+"""Multiplications of one matrix from which compiling the loop pays: half a second without it: benchmarks/speed.py."""
 GRAM_ENTRIES = 2**20
 """Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
 GRAM_CSC_BLOCKS = 16
 """The same for X by columns: parts of all entries, at least, because each part reads all of X: benchmarks/users.py."""
 LOOP_BYTES = 1 << 22
 """Bytes of the entries of a block of rows in the compiled loop; they stay in the second-level cache."""
-
-
-class _Work:
-    """Multiplications of this process so far: many small Gram matrices justify compilation as much as a large one."""
-
-    products = 0.0
 
 
 def gram_of_rows(X: Any) -> Array:
@@ -61,9 +55,8 @@ def _add_dense(gram: GramSum, rows: Any) -> None:
 
 
 def _loop_pays(products: float) -> bool:
-    """Return whether the loop is compiled, or should be for all products of this process together."""
-    _Work.products += products
-    return _Work.products >= COMPILE_PRODUCTS and can_compile()
+    """Return whether this matrix is worth compiling the loop; earlier matrices must not decide, or bits would differ."""
+    return products >= COMPILE_PRODUCTS and can_compile()
 
 
 @cache
