@@ -24,11 +24,11 @@ def make_pool(op, k, choice, known):
 
 
 def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_there_are(monkeypatch):
-    assert pool.pool_size(10, 5500) == 5500
-    assert pool.pool_size(10, 5501) == budgets.POOL_FEATURES
-    assert pool.pool_size(10**7, 300) == 300
-    assert pool.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
-    assert budgets.POOL_MIN_FEATURES < pool.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
+    assert promising.pool_size(10, 5500) == 5500
+    assert promising.pool_size(10, 5501) == budgets.POOL_FEATURES
+    assert promising.pool_size(10**7, 300) == 300
+    assert promising.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
+    assert budgets.POOL_MIN_FEATURES < promising.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
     op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
     made = make_pool(op, 3, choice, [])
     assert made.complete

@@ -26,7 +26,7 @@ from support.operators import (
 )
 
 import rspca
-from rspca.algorithm.pool import pool_size
+from rspca.algorithm.promising import pool_size
 from rspca.operators import Centered, GramOperator, Scaled
 
 # What may be put round an operator: (operator, matrix) -> (operator, matrix).

@@ -12,7 +12,7 @@ from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effor
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.pool import pool_size
+from rspca.algorithm.promising import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.algorithm.shared_work import FitWork, SharedWork

@@ -55,7 +55,7 @@ def _add_dense(gram: GramSum, rows: Any) -> None:
 
 
 def _loop_pays(products: float) -> bool:
-    """Return whether this matrix is worth compiling the loop; earlier matrices must not decide, or bits would differ."""
+    """Return whether this matrix is worth compiling the loop; earlier ones must not decide, or bits would differ."""
     return products >= COMPILE_PRODUCTS and can_compile()
 
 
