@@ -2,7 +2,7 @@
 
     python benchmarks/users.py                   all rows; writes results/users.txt and users.csv
     python benchmarks/users.py --rows "k = 20"   rows whose name has this in it; writes users_part.txt and .csv
-    python benchmarks/users.py --quick           one repetition of each row
+    python benchmarks/users.py --quick           one repetition of each row; writes users_part.txt and .csv
 
 Both sides run strictly in turn in one process. A ratio is the median of 7 ratios of neighbors, of 3 where a turn takes
 more than 10 s, once with the threads that BLAS takes by itself and once with one thread. Repetition i of our side has
@@ -271,7 +271,7 @@ def write_csv(path: Path, lines: list[dict[str, Any]]) -> None:
 
 def print_table(options: argparse.Namespace) -> int:
     """Measure all chosen rows, data set by data set, and print the table in the order of the rows."""
-    part = "_part" * bool(options.rows)
+    part = "_part" * bool(options.rows or options.quick or options.clock != "wall")  # pages show whole runs only
     before = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
     rows, lines = chosen_rows(options), {}
     with tempfile.TemporaryDirectory() as folder:
@@ -287,7 +287,7 @@ def print_table(options: argparse.Namespace) -> int:
                 write_csv(HERE / "results" / f"users{part}.csv", list(lines.values()))
     say = Report(f"users{part}.txt")
     repeats = max((line.get("repeats", 1) for line in lines.values()), default=1)
-    say(f"\nTime over the reference, {options.clock} clock, median of at most {repeats}; see benchmarks/users.py\n")
+    say(f"\nTime over the reference, {options.clock} clock, median of {repeats}, or {FEW_REPEATS} if long\n")
     ordered = [lines[row] for row in rows if row in lines]
     write_csv(HERE / "results" / f"users{part}.csv", ordered)
     say_table(say, ordered)

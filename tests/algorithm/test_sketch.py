@@ -205,3 +205,12 @@ def test_a_sketch_has_no_more_rows_than_the_data_have_directions():
         for _ in range(5):
             sketch.confirm(rng.standard_normal(4000))
         assert sketch._filled == 3
+
+
+def test_a_sketch_begins_anew_where_earlier_components_explain_all_that_was_learned():
+    # issue 16, item 4: in single precision three strong directions hide all others from the first rows
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 2500)) + rng.standard_normal((600, 3)) @ (100.0 * rng.standard_normal((3, 2500)))
+    found = rspca.decompose(X.astype(np.float32), 5, k=20, random_state=0)
+    assert len(found.components) == 5
+    assert (found.explained_variance > 0.0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from rspca.operators.base import OperatorMixin
 
 
 def relax(
-    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, gain_tol: float, report: Report
+    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, effort: Effort, report: Report
 ) -> StationaryPoint:
     """Return the best stationary point of stage 1 that is reached from these starts."""
     if isinstance(data, Sketch):
-        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, gain_tol=gain_tol, report=report)
+        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, effort=effort, report=report)
     return relax_on_data(data, k, starts, max_iter=max_iter, tol=tol, report=report)
 
 
@@ -40,22 +41,29 @@ def relax_on_data(
     return best._replace(gradient=confirmed.gradient, variance=confirmed.variance)
 
 
-def confirmed_gain(op: OperatorMixin, k: int, *, polished: bool) -> float:
-    """Return the gain, in units of the tolerance, at which stage 1 stops; more if polishing and a search follow."""
+class Effort(NamedTuple):
+    """How far stage 1 is carried on a sketch: until a product with X gains less than `gain`, or after so many."""
+
+    gain: float
+    products: float = np.inf
+
+
+def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> Effort:
+    """Return how far stage 1 is carried: less far if polishing follows, or the search of a pool."""
     if not polished:
-        return budgets.SKETCH_GAIN_TOL
+        return Effort(tol * budgets.SKETCH_GAIN_TOL)
     if k <= budgets.POOL_MAX_K:
-        return budgets.SKETCH_GAIN_TOL_FEW
-    return budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER
+        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
+    return Effort(tol * (budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER))
 
 
 def relax_on_sketch(
-    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, gain_tol: float, report: Report
+    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, effort: Effort, report: Report
 ) -> StationaryPoint:
     """Run stage 1 on the sketch, confirm each result by one product with X, and stop when X confirms no gain.
 
-    The result is stationary for X itself: stage 1 stops when a round of steps gains at most `gain_tol`, and when the
-    next step needs no feature that was left out of the last round.
+    The result is stationary for X itself: stage 1 stops when a round of steps gains at most `effort.gain`, and when
+    the next step needs no feature that was left out of the last round; or after as many products as the effort allows.
     """
     step_tol = tol * budgets.SKETCH_STEP_TOL
     n = len(starts[0])
@@ -79,19 +87,20 @@ def relax_on_sketch(
     first_tol = max(step_tol, budgets.SKETCH_FIRST_TOL)
     tried = [ascend(l1_l2_maximizer(gradient, k), gradient, max_iter, first_tol) for gradient in gradients]
     end, features = max(tried, key=lambda result: result[0].variance)
-    variance, n_iter = -np.inf, end.n_iter
+    variance, n_iter, products = -np.inf, end.n_iter, 0
     while True:
         x = spread(end.x, features, n)
         confirmed = data.confirm(x)
         gain, variance = confirmed.variance - variance, confirmed.variance
         step = l1_l2_maximizer(confirmed.gradient, k, expected=nonzeros(x))
         inside = len(nonzeros(step[features])) == len(nonzeros(step))
-        converged = gain <= gain_tol * variance and inside
+        products += 1
+        converged = (gain <= effort.gain * variance and inside) or products >= effort.products
         if converged or n_iter >= max_iter:
             return StationaryPoint(x, confirmed.gradient, variance, n_iter, converged)
         end, features = ascend(step, confirmed.gradient, max_iter - n_iter, step_tol)
         n_iter += end.n_iter
-        if end.variance - variance <= gain_tol * variance:  # the sketch, which is exact at x, shows no gain
+        if end.variance - variance <= effort.gain * variance:  # the sketch, which is exact at x, shows no gain
             return StationaryPoint(x, confirmed.gradient, variance, n_iter, True)
 
 
@@ -138,7 +147,8 @@ def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice
     """
     op = data.source
     pool = make_pool(data, k, choice, [end.support for end in ends], work)
-    ends = searched(pool, k, ends, choice)
+    first = op.undeflated is op and not pool.complete
+    ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
@@ -152,11 +162,11 @@ def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]
 
 
-def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int | None = None) -> list[Polished]:
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
     rng = np.random.default_rng(budgets.SEARCH_SEED)
     known, choice = _places(pool, k, ends), choice.among(pool.features)
-    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply)
+    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
     return _polished(pool, found, ends[0].n_iter)
 
 

@@ -26,6 +26,10 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_ENTRIES = 2**23
+"""Entries of a sketch at which it has fewer rows, 64 MB; no data set of the benchmarks is as wide: not tuned."""
+SKETCH_MIN_ROWS = 16
+"""Rows of a sketch however many features there are: not tuned."""
 SKETCH_FIRST_ROWS = 10
 """Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32
@@ -52,6 +56,9 @@ SKETCH_GAIN_TOL = 100.0
 """Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_LATER = 3000.0
 """The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
+SKETCH_PRODUCTS_FEW = 2
+"""Products with X for the leading direction, and again for stage 1, where k is at most POOL_MAX_K, at most:
+benchmarks/users.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
@@ -154,10 +161,11 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 6
-"""Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
-SEARCH_FEW_FEATURES = 512
-"""Features of a Gram matrix up to which half as many do: benchmarks/budgets.py."""
+SEARCH_FINALISTS = 3
+"""Candidates that single swaps improve: benchmarks/budgets.py."""
+SEARCH_FINALISTS_FIRST = 6
+"""The same for the first component in a pool without all features, where more than one region is worth a look; without
+them 50 SNPs of HGDP Europeans have 2.6 % less variance: tools/rivals_small_k.py."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
@@ -212,6 +220,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_PROJECTION_ENTRIES = 2**21
+"""Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
+more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_PER_ENTRY = 8
@@ -226,15 +237,15 @@ POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/users.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
-NEXT_POOL_SUPPORTS = 6
+NEXT_POOL_SUPPORTS = 3
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
 """Features of largest gradient at each of these supports: benchmarks/budgets.py."""
 
 # --- the working set, where there are very many features --------------------------------------------------------------
 
-WORKING_SET_FEATURES = 2**17
-"""Features of a working set, at least; a sketch of them takes 60 MB, whatever n: benchmarks/users.py."""
+WORKING_SET_FEATURES = 2**16
+"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: benchmarks/users.py."""
 WORKING_SET_PER_K = 4
 """The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: benchmarks/users.py."""
 WORKING_SET_SHARE = 4

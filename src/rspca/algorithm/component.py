@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import confirmed_gain, ends_may_differ, improve, relax
+from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effort
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
@@ -16,13 +16,14 @@ from rspca.algorithm.pool import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.algorithm.shared_work import FitWork, SharedWork
-from rspca.algorithm.sketch import FullData, Sketch
+from rspca.algorithm.sketch import FullData, Sketch, first_count, most_rows
 from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread_columns, unit
 from rspca.operators.base import OperatorMixin
+from rspca.operators.tall import gram_is_cheaper
 
 ROUNDINGS = ("exact", "bernoulli")
 
@@ -40,17 +41,25 @@ class Options(NamedTuple):
     groups: Groups | None = None
 
 
-def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
+def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True, n_components: int = 1) -> None:
     """Raise MemoryError before work begins whose columns and vectors do not fit into memory.
 
     Counted is what exists at once: k columns, as the operator stores them, the candidates, and, for this method, a
-    sketch (rows of length n, scores of length m) and the Gram matrix of a pool.
+    sketch (rows of length n, scores of length m) and the Gram matrix of a pool. Of very many features only a working
+    set is sketched. Tall data become a Gram matrix, from which another of a search and a factor are made.
     """
     m, n = op.shape
+    if op.has_samples and gram_is_cheaper((m, n), n_components):
+        check_room(3 * 8 * n**2, f"the Gram matrix of {n} features", "Choose fewer features.")
+        return
     columns = op.restricted_bytes(k)
-    vectors = 8 * budgets.POLISHED_DRAWS * n
+    vectors = 8 * (budgets.POLISHED_DRAWS + n_components) * n
     if sketched and m * n > budgets.SKETCH_MIN_ENTRIES:
-        vectors += 8 * budgets.SKETCH_ROWS * (m + n)
+        size = working_set_size(op, k)
+        columns += 0 if size is None else op.restricted_bytes(size)
+        width = n if size is None else size
+        rows = most_rows(width) + (first_count(width, n_components) if n_components > 1 else op.first_block)
+        vectors += 8 * rows * (m + width)
     pool = 8 * pool_size(m, n) ** 2
     if sketched and k <= budgets.POOL_MAX_K and pool > budgets.POOL_COUNTED_BYTES:
         vectors += pool
@@ -167,11 +176,11 @@ def relaxation(task: Task) -> Relaxation:
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
         large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        data = Sketch(op, task.work.rows(k)) if large else FullData(op)
+        effort = stage1_effort(op, k, options.tol, polished=options.polish)
+        data = Sketch(op, task.work.rows(k), products=effort.products) if large else FullData(op)
         directions = data.directions()
-        gain_tol = options.tol * confirmed_gain(op, k, polished=options.polish)
         point = relax(
-            data, k, directions, max_iter=options.max_iter, tol=options.tol, gain_tol=gain_tol, report=task.report
+            data, k, directions, max_iter=options.max_iter, tol=options.tol, effort=effort, report=task.report
         )
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
 

@@ -45,7 +45,14 @@ class SwappedSupport(NamedTuple):
 
 
 def search(
-    A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, multiply: Multiply | None = None
+    A: Array,
+    k: int,
+    choice: Choice,
+    *,
+    known: list[Array],
+    rng: np.random.Generator,
+    multiply: Multiply | None = None,
+    finalists: int | None = None,
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
 
@@ -53,18 +60,18 @@ def search(
     correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
     are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
     limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself.
+    `finalists` is the number of candidates whose single features are swapped.
     """
     unit = _unit_of(A)
     if unit != 1.0:
-        found = search(A / unit, k, choice, known=known, rng=rng)
+        found = search(A / unit, k, choice, known=known, rng=rng, finalists=finalists)
         return [end._replace(variance=unit * end.variance) for end in found]
     starts = [grow(A, k, starting_features(A, k), choice)]
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    return _exchanged(
-        A, best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING), starts[2:], choice
-    )
+    candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
+    return _exchanged(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -73,12 +80,13 @@ def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSuppor
     if unit != 1.0:
         return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
     starts = refitted(A, np.array(known), np.ones((len(known), len(known[0]))))
-    return _exchanged(A, starts, [starts], choice)
+    return _exchanged(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
 
 
-def _exchanged(A: Array, candidates: Candidates, known: list[Candidates], choice: Choice) -> list[SwappedSupport]:
+def _exchanged(
+    A: Array, candidates: Candidates, known: list[Candidates], choice: Choice, finalists: int
+) -> list[SwappedSupport]:
     """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
-    finalists = budgets.SEARCH_FINALISTS if len(A) > budgets.SEARCH_FEW_FEATURES else budgets.SEARCH_FINALISTS // 2
     ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
     found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
     return ranked([with_lowest_copies(A, end, choice) for end in found])

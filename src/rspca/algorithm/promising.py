@@ -39,10 +39,12 @@ def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
     Both orders ignore rounding, and ties go to the lowest index. If features are scaled, all have the same variance,
     and the directions decide. They are learned from the longest columns and from columns at equal steps.
     """
-    longest, varying = longest_columns(op), np.flatnonzero(op.sq_norms)
-    sampled = np.union1d(longest, varying[:: max(1, len(varying) // len(longest))])
+    longest = longest_columns(op)
+    sampled = np.zeros(op.shape[1], dtype=bool)
+    sampled[longest] = sampled[:: max(1, op.shape[1] // len(longest))] = True
+    sampled &= op.sq_norms > 0.0
     along = np.zeros(op.shape[1])
-    for score in first_scores(op, sampled, budgets.POOL_LEADING + n_components).T:
+    for score in first_scores(op, np.flatnonzero(sampled), budgets.POOL_LEADING + n_components).T:
         along += np.square(op.rmatmat(score))
     half = top_k(coarse(op.sq_norms), size // 2)
     along = coarse(along)
@@ -84,10 +86,17 @@ def linkage(op: OperatorMixin) -> Array:
         return np.zeros(n)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
-    rows = np.asarray(op.rmatmat(directions), dtype=np.float64)
-    lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
-    rows *= (lengths / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300))[:, None]
-    rows = rows.astype(np.float32)
+    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
+    directions /= longest  # so that projections are in the range of float32
+    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
+    # sparse products cost as much one by one
+    at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
+    for first in range(0, rows.shape[1], at_once):
+        part = slice(first, first + at_once)
+        rows[:, part] = op.rmatmat(directions[:, part])
+    lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
+    sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
     pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
     compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
     sums = np.zeros(n)

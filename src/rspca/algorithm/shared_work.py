@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.promising import lasting_features, leading_features, random_signs
-from rspca.algorithm.sketch import Rows, first_rows, independent, rows_of_several
+from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
 
@@ -52,7 +52,7 @@ class SharedWork:
     @cached_property
     def _rows_of_probes(self) -> Rows:
         """The leading directions of the images, after one more product."""
-        count = max(2 * budgets.POOL_LEADING, rows_of_several(self.n_components))
+        count = max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components))
         weights = np.linalg.eigh(self._images.T @ self._images)[1]
         basis = np.linalg.qr(self._images @ weights[:, -count:])[0]
         return independent(self.op, *self.op.gram_and_scores(basis))
@@ -89,9 +89,8 @@ class SharedWork:
         gram, new = np.empty((len(features), len(features))), features[~old]
         gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
         if len(new):
-            across = self.op.gram_between(new, features[old])
-            gram[np.ix_(~old, old)], gram[np.ix_(old, ~old)] = across, across.T
-            gram[np.ix_(~old, ~old)] = self.op.gram_matrix(new)
+            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
+            gram[~old], gram[:, ~old] = across, across.T
         return gram
 
 

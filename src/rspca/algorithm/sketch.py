@@ -38,19 +38,22 @@ class Sketch:
 
     exact = False
 
-    def __init__(self, op: OperatorMixin, first: Rows | None = None) -> None:
+    def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
         m, n = op.shape
         first = first_rows(op.undeflated, 1) if first is None else first
         left, rows = op.deflated_rows(*first)
+        if not len(rows):  # earlier components explain all directions that were learned before
+            left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = budgets.SKETCH_ROWS + len(first.rows)
+        self._size = most_rows(n) + len(first.rows)
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
         self._filled = self._multiplied = 0
         self._rounding = rounding_of(op)
         self._add(left, rows)
-        self._converge_leading_direction()
+        del left, rows  # they are copied
+        self._converge_leading_direction(products)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -62,9 +65,11 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self) -> None:
-        """Learn until the leading direction is one: where the columns sampled misled, Lanczos steps lead on."""
-        while self._filled < self._size:
+    def _converge_leading_direction(self, products: float) -> None:
+        """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
+        used = 0
+        while self._filled < self._size and used < products:
+            used += 1
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
@@ -143,7 +148,7 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
     Power steps on some columns come first, which cost little. For several components, one step with all of X follows.
     """
     several = n_components > 1
-    count = rows_of_several(n_components) if several else op.first_block
+    count = first_count(op.shape[1], n_components) if several else op.first_block
     sampled = longest_columns(op)
     if count == 1:
         numbers = _numbers(op, sampled, 1)
@@ -158,9 +163,15 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
     return Rows(left, rows)
 
 
-def rows_of_several(n_components: int) -> int:
-    """Return how many directions several components begin with."""
-    return budgets.SKETCH_FIRST_ROWS + 2 * n_components
+def most_rows(n: int) -> int:
+    """Return the rows that a sketch of n features adds to the first ones, at most."""
+    return int(np.clip(budgets.SKETCH_ENTRIES // n, budgets.SKETCH_MIN_ROWS, budgets.SKETCH_ROWS))
+
+
+def first_count(n: int, n_components: int) -> int:
+    """Return the number of first rows for several components of n features; fewer if there are very many."""
+    wanted = budgets.SKETCH_FIRST_ROWS + 2 * n_components
+    return min(wanted, max(n_components + 2, budgets.SKETCH_ENTRIES // n))
 
 
 def longest_columns(op: OperatorMixin) -> Array:

@@ -61,7 +61,7 @@ def component_of_working_set(op: OperatorMixin, k: int, choice: Choice, size: in
         if not len(joining):
             return best.found
         if number + 1 < budgets.WORKING_SET_SEARCHES:
-            current = steps.work.restricted_to(np.union1d(current.features, joining))
+            current = steps.work.restricted_to(np.sort(np.append(current.features, joining)))
             best = max(best, _search(op, choice, current, steps), key=lambda place: place.variance)
     found = best.found
     start = Polished(found.support, found.loadings, best.variance, found.n_iter, None)
@@ -99,13 +99,13 @@ def _worth_more(op: OperatorMixin, place: _Place, choice: Choice, inside: Array,
     """Return features outside the working set that are worth more than the least of the support, the best of them."""
     (found, gradient, variance), diagonal = place, op.sq_norms
     kept = found.loadings**2 * np.maximum(variance - diagonal[found.support], 0.0)
-    least, outside, worth = float(kept.min()) * (1.0 + budgets.SWAP_MIN_GAIN), [], []
+    least, joining, worth = float(kept.min()) * (1.0 + budgets.SWAP_MIN_GAIN), [], []
+    outside = np.zeros(len(gradient), dtype=bool)
+    outside[choice.features] = True
+    outside[inside] = False
     for part in chunks(len(gradient), 64):  # a few vectors at once
         ratio = gradient[part] ** 2 / np.maximum(variance - diagonal[part], budgets.SWAP_MIN_GAIN * variance)
-        above = (ratio > least).nonzero()[0]
-        outside.append(above + part.start)
+        above = ((ratio > least) & outside[part]).nonzero()[0]
+        joining.append(above + part.start)
         worth.append(ratio[above])
-    features, values = np.concatenate(outside), np.concatenate(worth)
-    new = np.isin(features, inside, invert=True) & np.isin(features, choice.allowed(features))
-    features, values = features[new], values[new]
-    return features[top_k(values, most)]
+    return np.concatenate(joining)[top_k(np.concatenate(worth), most)]

@@ -95,7 +95,8 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
             f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
         )
     before = op.passes
-    check_memory(op, max(ks), sketched=method.rounds and settings.run.options["solver"] == "linearized")
+    sketched = method.rounds and settings.run.options["solver"] == "linearized"
+    check_memory(op, max(ks), sketched=sketched, n_components=n_components)
     keep_freed_blocks()
     data = prepared(op, center=settings.center, scale=settings.scale, n_components=n_components)
     op, run, prove = data.operator, settings.run, None

@@ -137,7 +137,9 @@ class ScoreDeflated(Wrapper):
     ) -> None:
         super().__init__(inner)
         self.U = as_columns(U)
-        self.loadings: Array = np.asarray(inner.rmatmat(self.U) if loadings is None else loadings, dtype=np.float64)
+        if loadings is None:  # nothing is read where nothing was taken off yet
+            loadings = inner.rmatmat(self.U) if self.U.shape[1] else np.empty((inner.shape[1], 0))
+        self.loadings: Array = np.asarray(loadings, dtype=np.float64)
         """X'U."""
         self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
         """Bounds on the distance of each u from the unit vector that it stands for."""
@@ -214,7 +216,10 @@ class ScoreDeflated(Wrapper):
         explained = self.U.T @ left
         values, weights = np.linalg.eigh(np.eye(len(rows)) - explained.T @ explained)
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
-        return (left - self.U @ explained) @ weights, weights.T @ (rows - explained.T @ self.loadings.T)
+        out = np.empty((weights.shape[1], rows.shape[1]))
+        for part in chunks(rows.shape[1], 8 * len(rows)):
+            out[:, part] = weights.T @ (rows[:, part] - explained.T @ self.loadings[part].T)
+        return (left - self.U @ explained) @ weights, out
 
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""

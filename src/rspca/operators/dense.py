@@ -13,6 +13,7 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
+from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import InMemory, float_type
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -37,8 +38,9 @@ FAR_SHIFT = 100.0
 """Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
 digits of sixteen would be lost."""
 EPS = float(np.finfo(np.float64).eps)
-MOMENTS_BYTES = 1 << 20
-"""Bytes of the blocks of rows, in float64, whose products are added up; they stay in cache: benchmarks/users.py."""
+MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
+"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
+benchmarks/users.py."""
 
 
 @returned_by("restrict")
@@ -165,12 +167,11 @@ class DenseOperator(InMemory):
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, block of rows by block of rows."""
         self._meter.add(self._part(support))
-        out, whole = np.zeros((len(support), len(support))), np.array_equal(support, np.arange(self.shape[1]))
+        out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
         for part in chunks(self.shape[0], self.shape[1] * 8):
             rows = self._rows(part) if whole else self._rows_of(part, support)
-            rows = np.asarray(rows, dtype=np.float64)
-            out += rows.T @ rows
-        return out
+            out.add(np.asarray(rows, dtype=np.float64))
+        return out.matrix()
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, block of rows by block of rows."""
@@ -188,7 +189,7 @@ class DenseOperator(InMemory):
 
         def rows() -> Iterator[Array]:
             self._meter.add(self._share)
-            return (self._rows(part) for part in chunks(m, n * 8, MOMENTS_BYTES))
+            return (self._rows(part) for part in moments_blocks(m, n))
 
         return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)))
 
@@ -283,6 +284,11 @@ class DenseOperator(InMemory):
         return sums, squares
 
 
+def moments_blocks(m: int, n: int) -> Iterator[slice]:
+    """Return the blocks of m rows of n features whose products are added up."""
+    return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
+
+
 def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
     """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
 
@@ -298,14 +304,15 @@ def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
 def _moments_about(blocks: Iterable[Array], shift: Array) -> tuple[Moments, int]:
     """Return the moments of blocks of rows about a shift, and how many rows there are."""
     n = len(shift)
-    sums, gram, m = np.zeros(n), np.zeros((n, n)), 0
+    sums, products, m = np.zeros(n), GramSum(n), 0
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks:
             rows = np.asarray(block, dtype=np.float64)
             rows = rows - shift if shift.any() else rows
             sums += np.ones(len(rows)) @ rows
-            gram += rows.T @ rows
+            products.add(rows)
             m += len(rows)
+    gram = products.matrix()
     return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), m
 
 

@@ -11,16 +11,9 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, Moments, chunks, moments_about_zero
+from rspca.operators.base import Meter, Moments, moments_about_zero
 from rspca.operators.in_memory import InMemory
-
-SPARSE_PRODUCT_SHARE = 0.01
-"""Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
-
-GRAM_ENTRIES = 2**20
-"""Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
-GRAM_CSC_BLOCKS = 16
-"""The same for X by columns: parts of all entries, at least, because each part reads all of X: benchmarks/users.py."""
+from rspca.operators.sparse_gram import gram_of_rows
 
 
 def each_entry_once(X: Any) -> Any:
@@ -36,18 +29,6 @@ def _view(kind: Any, shape: tuple[int, int], arrays: tuple[Array, Array, Array])
     out = kind(shape, dtype=arrays[0].dtype)
     out.data, out.indices, out.indptr = arrays
     return out
-
-
-def _add_gram(out: Array, rows: Any) -> None:
-    """Add the products of the columns of some rows, CSR in float64, with each other: sparse or dense ones."""
-    m, n = rows.shape
-    if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
-        product = (rows.T @ rows).tocoo()
-        out[product.row, product.col] += product.data
-        return
-    for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
-        block = rows[part].toarray()
-        out += block.T @ block
 
 
 class SparseOperator(InMemory):
@@ -125,21 +106,15 @@ class SparseOperator(InMemory):
         return np.asarray(self._by_column[:, support].toarray())
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64: a sparse product, or a dense one of a few rows at a time."""
+        """X_S'X_S in float64."""
         self._meter.add(self._part(support))
         whole = np.array_equal(support, np.arange(self.shape[1]))
-        columns = self.X if whole else self._by_column[:, support]
-        m, n = columns.shape
-        out, most = np.zeros((n, n)), GRAM_ENTRIES
-        if columns.format == "csc":  # to select rows of columns reads all of them
-            most = max(most, columns.nnz // GRAM_CSC_BLOCKS)
-        for part in chunks(m, max(1, columns.nnz // m), most):
-            _add_gram(out, columns[part].tocsr().astype(np.float64, copy=False))
-        return out
+        return gram_of_rows(self.X if whole else self._by_column[:, support])
 
     def moments(self) -> Moments:
         """Sums and Gram matrix in float64, about zero, because stored zeros cost nothing only there."""
-        return moments_about_zero(self.column_sums(), self.gram_matrix(np.arange(self.shape[1])))
+        sums = self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+        return moments_about_zero(sums, self.gram_matrix(np.arange(self.shape[1])))
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, by a sparse product."""

@@ -18,6 +18,8 @@ FEATURES_A_COMPONENT = 700
 """Features, for each component sought, up to which forming the Gram matrix is quicker than products with X. One costs
 m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for memory (benchmarks/users.py)."""
 
+FEW_ROWS_SHARE = 0.25
+"""Share of the rows of A up to which copying them is quicker than a product with all of A (benchmarks/users.py)."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -128,8 +130,12 @@ class FormedGram(Wrapper):
         return self.gram(V), self.matmat(V)
 
     def gram(self, V: Array) -> Array:
-        """A V."""
-        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+        """A V, with the rows of A for which V is not zero if these are few."""
+        V = np.asarray(V, dtype=np.float64)
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if len(used) <= FEW_ROWS_SHARE * len(V):
+            return self.matrix[used].T @ V[used]
+        return np.asarray(self.matrix @ V)
 
     def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
         """A_S' loadings."""
