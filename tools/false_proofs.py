@@ -2,7 +2,7 @@
 
 python tools/false_proofs.py                      55,000 certificates, both cores: about half an hour
 python tools/false_proofs.py --cases 2000 --first 90000     other seeds
-python tools/false_proofs.py --tall --cases 3000  data with up to 250 samples, and several components found in turn
+python tools/false_proofs.py --tall --cases 3000  data with up to 100 samples, and several components found in turn
 Prints what was wrong, if anything, and the figures by family; exit 1 if a bound was false.
 """
 

@@ -253,14 +253,14 @@ def _dependent_vectors(rng: np.random.Generator, n: int) -> tuple[np.ndarray, in
 
 
 def exact_case(seed: int, *, tall: bool = False) -> ExactCase:
-    """Return the case of a seed: families in turn, everything else by chance; `tall` ones have up to 250 samples."""
+    """Return the case of a seed: families in turn, everything else by chance; `tall` ones have up to 100 samples."""
     rng = np.random.default_rng([14, seed])
     if seed % 12 == 11 and not tall:
         return _clipped_gram(rng)
     family = list(DATA)[seed % len(DATA)]
     n, m = int(rng.integers(2, 8)), int(rng.integers(2, 10))
     if tall:
-        m = n + int(np.random.default_rng([16, seed]).integers(250 - n))
+        m = n + int(np.random.default_rng([16, seed]).integers(100 - n))
     X = np.asarray(DATA[family](rng, m, n))
     center = bool(rng.random() < 0.8)
     scale: bool | str = bool(rng.random() < 0.3)
@@ -319,12 +319,12 @@ def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[C
     return results
 
 
-def check_fit(seed: int, seconds: float = 1.5) -> list[Checked]:
+def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
     """Certify each of several components of tall data as they are found, and compare with what exactly is left."""
     rng = np.random.default_rng([17, seed])
     family = list(DATA)[seed % (len(DATA) - 2)]  # neither tiny nor huge: fractions of these have hundreds of digits
     n = int(rng.integers(2, 8))
-    X = np.asarray(DATA[family](rng, n + int(rng.integers(120)), n))
+    X = np.asarray(DATA[family](rng, n + int(rng.integers(60)), n))
     if not np.ptp(X, axis=0).any():
         return []
     deflation, k, center = str(rng.choice(DEFLATIONS)), int(rng.integers(1, n + 1)), bool(rng.random() < 0.8)

@@ -87,8 +87,9 @@ class Moments(NamedTuple):
         move, gram = self.shift - shift, self.gram.copy()
         if move.any():
             half = self.sums + 0.5 * m * move
-            gram += np.multiply.outer(half, move)
-            gram += np.multiply.outer(move, half)
+            for part in chunks(len(move), 8 * len(move)):
+                gram[part] += np.multiply.outer(half[part], move)
+                gram[part] += np.multiply.outer(move[part], half)
         return Moments(shift, self.sums + m * move, gram, self.lengths + np.sqrt(m) * np.abs(move))
 
 
@@ -250,7 +251,7 @@ class OperatorMixin:
 
         On k features the spectral norm of the difference is at most the sum of their e^2.
         """
-        return np.zeros(self.shape[1])
+        return np.broadcast_to(0.0, (self.shape[1],))
 
     def rounding(self) -> Array:
         """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""

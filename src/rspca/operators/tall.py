@@ -61,12 +61,16 @@ class FormedGram(Wrapper):
         """
         n, lengths = len(self.matrix), np.sqrt(self.sq_norms)
         divisor = np.where(lengths > 0.0, lengths, 1.0)
-        correlations = self.matrix / divisor[:, None] / divisor
+        correlations = self.matrix.T / divisor[:, None]  # symmetric, and in the order that LAPACK overwrites
+        correlations /= divisor
         noise = (n + np.sqrt(self.inner.shape[0])) * EPS * self._amplified()
-        rows, pivots, rank, _ = dpstrf(correlations, tol=noise)
-        factor, rest = np.zeros((n, n), order="F"), pivots[rank:] - 1
-        factor[:rank, pivots - 1] = np.triu(rows[:rank])
-        left = correlations[np.ix_(rest, rest)] - factor[:rank, rest].T @ factor[:rank, rest]
+        factor, pivots, rank, _ = dpstrf(correlations, tol=noise, overwrite_a=1)
+        rest = pivots[rank:] - 1
+        factor = np.triu(factor)
+        factor[rank:] = 0.0
+        factor = np.asfortranarray(factor[:, np.argsort(pivots)])
+        left = self.matrix[np.ix_(rest, rest)] / divisor[rest, None] / divisor[rest]
+        left -= factor[:rank, rest].T @ factor[:rank, rest]
         error = float(np.linalg.norm(left)) + (n + 16) * EPS
         factor *= lengths
         return factor, error
