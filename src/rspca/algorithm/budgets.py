@@ -165,7 +165,7 @@ SEARCH_FINALISTS = 3
 """Candidates that single swaps improve: benchmarks/budgets.py."""
 SEARCH_FINALISTS_FIRST = 6
 """The same for the first component in a pool without all features, where more than one region is worth a look; without
-them 50 SNPs of HGDP Europeans have 2.6 % less variance: tools/rivals_small_k.py."""
+them 50 SNPs of HGDP Europeans have 2.6 % less variance (tools/rivals_small_k.py, benchmarks/budgets.py)."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64

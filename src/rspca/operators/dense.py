@@ -38,6 +38,7 @@ FAR_SHIFT = 100.0
 """Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
 digits of sixteen would be lost."""
 EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
 """Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
 benchmarks/users.py."""

@@ -15,6 +15,7 @@ CANCELLATION_MAX = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 in float32, four of sixteen in float64."""
 
 EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 
 
 class Centered(Wrapper):

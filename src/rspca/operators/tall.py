@@ -21,6 +21,7 @@ m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for me
 FEW_ROWS_SHARE = 0.25
 """Share of the rows of A up to which copying them is quicker than a product with all of A (benchmarks/users.py)."""
 EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 
 
 def gram_is_cheaper(shape: tuple[int, int], n_components: int) -> bool:
