@@ -19,7 +19,7 @@ def pool_size(m: int, n: int) -> int:
     return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
-def lasting_features(op: OperatorMixin, images: Array) -> Array:
+def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) -> Array:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -31,7 +31,6 @@ def lasting_features(op: OperatorMixin, images: Array) -> Array:
     size -= size // budgets.POOL_DIRECTION_SHARE
     variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
     free = Choice(np.flatnonzero(op.sq_norms))
-    energies, beyond_leading = row_energies_from(images)
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
     pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in op.gram_rows(few)]

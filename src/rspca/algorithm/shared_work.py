@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.promising import lasting_features, leading_features, random_signs
+from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
@@ -19,6 +19,24 @@ class FeatureGram(NamedTuple):
 
     features: Array
     gram: Array
+
+
+class Probes(NamedTuple):
+    """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
+
+    rows: Rows
+    energies: Array
+    beyond_leading: Array
+
+
+def probe(op: OperatorMixin, count: int) -> Probes:
+    """Return estimates from products of X'X with random signs; the directions, so many, after one more product."""
+    images = op.gram(random_signs(op))
+    energies, beyond_leading = row_energies_from(images)
+    weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
+    basis = np.linalg.qr(images @ weights)[0]
+    del images  # as large as all the rest
+    return Probes(independent(op, *op.gram_and_scores(basis)), energies, beyond_leading)
 
 
 class SharedWork:
@@ -37,24 +55,16 @@ class SharedWork:
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
-        return self._rows_of_probes if k <= budgets.POOL_MAX_K else self._rows
+        return self._probes.rows if k <= budgets.POOL_MAX_K else self._rows
 
     @cached_property
     def _rows(self) -> Rows:
         return first_rows(self.op, self.n_components)
 
     @cached_property
-    def _images(self) -> Array:
-        """X'X times random signs: they show the lengths of its rows, and its leading directions."""
-        return self.op.gram(random_signs(self.op))
-
-    @cached_property
-    def _rows_of_probes(self) -> Rows:
-        """The leading directions of the images, after one more product."""
-        count = max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components))
-        weights = np.linalg.eigh(self._images.T @ self._images)[1]
-        basis = np.linalg.qr(self._images @ weights[:, -count:])[0]
-        return independent(self.op, *self.op.gram_and_scores(basis))
+    def _probes(self) -> Probes:
+        """What the products of X'X with random signs show."""
+        return probe(self.op, max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components)))
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""
@@ -69,7 +79,7 @@ class SharedWork:
     @cached_property
     def lasting(self) -> Array:
         """Features, sorted, that are part of every pool."""
-        return lasting_features(self.op, self._images)
+        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading)
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it; `lasting` features are in memory."""
