@@ -2,6 +2,7 @@
 
 python tools/false_proofs.py                      55,000 certificates, both cores: about half an hour
 python tools/false_proofs.py --cases 2000 --first 90000     other seeds
+python tools/false_proofs.py --tall --cases 3000  data with up to 100 samples, and several components found in turn
 Prints what was wrong, if anything, and the figures by family; exit 1 if a bound was false.
 """
 
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from common import machine  # noqa: E402
-from support.exact_cases import check_case, exact_case  # noqa: E402
+from support.exact_cases import check_case, check_fit, exact_case  # noqa: E402
 
 
 def examined(seed: int) -> tuple[int, str, list[str], int, int]:
@@ -31,10 +32,21 @@ def examined(seed: int) -> tuple[int, str, list[str], int, int]:
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
 
 
+def examined_tall(seed: int) -> tuple[int, str, list[str], int, int]:
+    """Return the same of tall data, for every k and for components found one after another."""
+    family = exact_case(seed, tall=True).family
+    try:
+        results = check_case(seed, tall=True) + check_fit(seed)
+    except Exception as error:
+        return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
+    return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=12_000, help="data sets; each is certified for every k")
     parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--tall", action="store_true", help="more samples than features")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "tools" / "results" / "false_proofs.txt")
     options = parser.parse_args()
@@ -48,7 +60,9 @@ def main() -> int:
     say(f"machine: {machine()}")
     seeds = range(options.first, options.first + options.cases)
     with ProcessPoolExecutor(options.processes) as pool:
-        for seed, family, findings, count, proven in pool.map(examined, seeds, chunksize=20):
+        for seed, family, findings, count, proven in pool.map(
+            examined_tall if options.tall else examined, seeds, chunksize=20
+        ):
             certificates, optimal = certificates + count, optimal + proven
             families[family] += count
             for finding in findings:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import page_reliability
 import page_scale
+import page_users
 from reading import ROOT, machine, markdown, matched, paragraph, result, with_numbers
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -241,7 +242,7 @@ def readme_numbers() -> str:
 
 {speed_table()}
 
-{paragraph(speed_text)}"""
+{paragraph(speed_text)}{page_users.readme()}"""
 
 
 def detailed_speed() -> str:
@@ -296,6 +297,10 @@ is one read of all entries of X.
 
 `share` is the variance of the sparse component over that of the first dense one. With `k` = 5 % of n, time grows as
 n to the power {slopes()[0]} and as m to the power {slopes()[1]}.
+
+## Several components, few features, tall and large data
+
+{page_users.section()}
 
 ## Other packages
 

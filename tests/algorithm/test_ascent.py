@@ -60,7 +60,9 @@ def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
     data = counted(Sketch(op))
     for k in (6, 12, 40):
         data.asked = 0
-        end = ascent.relax(data, k, data.directions(), max_iter=1000, tol=1e-6, report=silent)
+        end = ascent.relax(
+            data, k, data.directions(), max_iter=1000, tol=1e-6, effort=ascent.Effort(1e-4), report=silent
+        )
         assert end.converged
         assert end.n_iter < 500
         assert data.asked <= 12
@@ -75,14 +77,22 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
     values, vectors = np.linalg.svd(X)[1:]
     assert 3.0 < np.abs(vectors[0]).sum() < 12.0
     data = counted(Sketch(op))
-    end = ascent.relax(data, 144, data.directions(), max_iter=1000, tol=1e-7, report=lambda *one: steps.append(one))
+    end = ascent.relax(
+        data,
+        144,
+        data.directions(),
+        max_iter=1000,
+        tol=1e-7,
+        effort=ascent.Effort(1e-5),
+        report=lambda *one: steps.append(one),
+    )
     assert end.converged
     assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
     assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
     assert data.asked <= 12
     assert {stage for stage, _, _ in steps} == {"relax"}
     assert end.n_iter == len(steps) <= data.asked + 1  # a step a round: nothing was climbed
-    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, report=silent)
+    bound = ascent.relax(data, 9, data.directions(), max_iter=1000, tol=1e-7, effort=ascent.Effort(1e-5), report=silent)
     assert np.abs(bound.x).sum() == pytest.approx(3.0)
 
 
@@ -90,11 +100,11 @@ def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
     data = counted(FullData(op))
     starts = data.directions()
-    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, report=silent)
+    end = ascent.relax(data, 5, starts, max_iter=1000, tol=1e-7, effort=ascent.Effort(1e-5), report=silent)
     assert end.converged
     assert data.asked == 1
     assert end.n_iter < 1000
-    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, report=silent)
+    short = ascent.relax(data, 5, starts, max_iter=2, tol=1e-12, effort=ascent.Effort(1e-10), report=silent)
     assert not short.converged
     assert short.n_iter == 2
 

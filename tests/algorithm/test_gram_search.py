@@ -149,8 +149,10 @@ def test_starts_are_all_features_where_these_are_few_and_cover_the_regions_where
     X[:, :600] += 3.0 * rng.standard_normal((200, 1))  # one large region that has the energies
     X[:, 900:905] += 2.0 * rng.standard_normal((200, 1))
     starts = gs.starting_features(X.T @ X, 30)
-    assert len(starts) == budgets.GROWTH_STARTS == len(set(starts.tolist()))
-    assert np.count_nonzero(starts < 600) >= budgets.GROWTH_STARTS // 2
+    assert len(starts) == gs.growth_starts(1500) == len(set(starts.tolist()))
+    assert budgets.GROWTH_MIN_STARTS == gs.growth_starts(100) < gs.growth_starts(1500) < budgets.GROWTH_STARTS
+    assert gs.growth_starts(10**6) == budgets.GROWTH_STARTS
+    assert np.count_nonzero(starts < 600) >= len(starts) // 2
     assert np.any((starts >= 900) & (starts < 905))
 
 

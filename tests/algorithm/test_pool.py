@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse
 
 import rspca
-from rspca.algorithm import ascent, budgets, pool
+from rspca.algorithm import ascent, budgets, pool, promising
 from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.shared_work import SharedWork
+from rspca.algorithm.sketch import FullData
 from rspca.operators.convert import as_operator
 
 
@@ -17,20 +19,24 @@ def data(m=60, n=3000, seed=0):
     return X
 
 
+def make_pool(op, k, choice, known):
+    return pool.make_pool(FullData(op), k, choice, known, SharedWork(op))
+
+
 def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_there_are(monkeypatch):
-    assert pool.pool_size(10, 5500) == 5500
-    assert pool.pool_size(10, 5501) == budgets.POOL_FEATURES
-    assert pool.pool_size(10**7, 300) == 300
-    assert pool.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
-    assert budgets.POOL_MIN_FEATURES < pool.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
+    assert promising.pool_size(10, 5500) == 5500
+    assert promising.pool_size(10, 5501) == budgets.POOL_FEATURES
+    assert promising.pool_size(10**7, 300) == 300
+    assert promising.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
+    assert budgets.POOL_MIN_FEATURES < promising.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
     op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
-    made = pool.make_pool(op, 3, choice, [])
+    made = make_pool(op, 3, choice, [])
     assert made.complete
     assert made.features.tolist() == choice.features.tolist()
     monkeypatch.setattr(budgets, "POOL_COMPLETE_FEATURES", 20)
     monkeypatch.setattr(budgets, "POOL_FEATURES", 20)
     monkeypatch.setattr(budgets, "POOL_MIN_FEATURES", 10)
-    made = pool.make_pool(op, 3, choice, [np.array([2, 5, 38])])
+    made = make_pool(op, 3, choice, [np.array([2, 5, 38])])
     assert not made.complete
     assert {2, 5, 38} <= set(made.features)
     assert made.gram.shape == (len(made.features),) * 2
@@ -40,11 +46,11 @@ def test_features_that_are_linked_get_into_a_pool_and_enough_for_every_group(mon
     monkeypatch.setattr(budgets, "POOL_COMPLETE_FEATURES", 600)
     monkeypatch.setattr(budgets, "POOL_FEATURES", 600)
     X = data()
-    assert set(range(2000, 2006)) <= set(pool.make_pool(as_operator(X), 6, Choice(np.arange(3000)), []).features)
+    assert set(range(2000, 2006)) <= set(make_pool(as_operator(X), 6, Choice(np.arange(3000)), []).features)
     labels = np.arange(3000) // 300
     X[:, :300] *= 10.0  # one group has all the variance
     limited = Choice(np.arange(3000), Groups(labels, 1))
-    made = pool.make_pool(as_operator(X), 10, limited, [])
+    made = make_pool(as_operator(X), 10, limited, [])
     assert set(labels[made.features]) == set(range(10))
 
 
@@ -67,7 +73,8 @@ def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_a
     gram = as_operator(X).gram_matrix(some)
     monkeypatch.setattr(ascent, "make_pool", lambda *_: pool.Pool(some, gram, False, gram.__matmul__))
     ends = [ascent.Polished(np.arange(6), np.full(6, 6**-0.5), 1.0, 1, None)]
-    best = ascent.search_in_pool(as_operator(X), 6, ends, Choice(np.arange(3000)))
+    op = as_operator(X)
+    best = ascent.search_in_pool(FullData(op), 6, ends, Choice(np.arange(3000)), SharedWork(op))
     assert best.support.tolist() == [*range(2000, 2006)]
     assert best.swap_optimal
 
@@ -87,7 +94,7 @@ def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkey
 def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leading_directions():
     X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
     op = as_operator(X)
-    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
+    energies, rest = promising.row_energies_from(op.gram(promising.random_signs(op)))
     ratios = energies / (budgets.POOL_PROBES * np.sum((X.T @ X) ** 2, axis=1))
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
     assert ratios.min() > 0.3
@@ -95,14 +102,14 @@ def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leadi
     assert np.all(rest <= energies * (1.0 + 1e-12))
     factor = np.random.default_rng(1).standard_normal((60, 1)) @ np.ones((1, 40)) * 30.0
     op = as_operator(X + factor)
-    energies, rest = pool.row_energies_from(op.gram(pool.random_signs(op)))
+    energies, rest = promising.row_energies_from(op.gram(promising.random_signs(op)))
     assert np.all(rest < 0.01 * energies)
 
 
 def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
     op = as_operator(data(20, 400))
-    assert pool.random_signs(op).shape == (400, 32)
+    assert promising.random_signs(op).shape == (400, 32)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 400 * 9)
-    assert pool.random_signs(op).shape == (400, 9)
+    assert promising.random_signs(op).shape == (400, 9)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
-    assert pool.random_signs(op).shape == (400, 4)
+    assert promising.random_signs(op).shape == (400, 4)

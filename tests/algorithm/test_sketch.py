@@ -8,7 +8,7 @@ import rspca
 import rspca.algorithm.component
 from benchmarks.data import chowdary, hapmap3
 from rspca.algorithm import budgets
-from rspca.algorithm.sketch import Sketch
+from rspca.algorithm.sketch import Rows, Sketch, first_rows
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
 from rspca.operators.deflated import ScoreDeflated
@@ -159,18 +159,34 @@ def test_several_vectors_are_multiplied_at_first_and_one_where_each_costs_a_prod
     asked = []
 
     class Watched(SparseOperator):
-        def rmatmat(self, U):
-            asked.append(U.shape[1:])
-            return super().rmatmat(U)
+        def gram_and_scores(self, V, shift=0.0):
+            asked.append(V.shape[1:])
+            return super().gram_and_scores(V, shift)
 
-    sparse = Watched(kinds()["sparse"])
-    widths = []
-    for op in (Centered(sparse), ScoreDeflated(Centered(sparse), np.eye(1, sparse.shape[0])[0])):
-        asked.clear()
-        Sketch(op)
-        widths.append(asked[:1])
-    assert widths == [[], [(8,)]]  # one by one with what confirms them
+    op = Centered(Watched(kinds()["sparse"]))
+    first_rows(op, 1)
+    assert asked == [(1,)]  # one by one with what confirms them
+    asked.clear()
+    rows = first_rows(op, 3)
+    assert asked[-1] == (budgets.SKETCH_FIRST_ROWS + 6,)
+    np.testing.assert_allclose(rows.left.T @ rows.left, np.eye(len(rows.rows)), atol=1e-9)
+    np.testing.assert_allclose(rows.rows, op.rmatmat(rows.left).T, atol=1e-7 * np.abs(rows.rows).max())
     assert Centered(as_operator(kinds()["dense"])).first_block == 8
+
+
+def test_the_rows_of_a_sketch_are_carried_over_to_what_components_leave():  # issue 16, item 1
+    op = Centered(as_operator(kinds()["dense"]))
+    U = np.linalg.qr(op.matmat(np.random.default_rng(4).standard_normal((op.shape[1], 3))))[0]
+    left = ScoreDeflated(op, U)
+    rows = Rows(*left.deflated_rows(*first_rows(op, 4)))
+    np.testing.assert_allclose(rows.left.T @ rows.left, np.eye(len(rows.rows)), atol=1e-9)
+    np.testing.assert_allclose(U.T @ rows.left, 0.0, atol=1e-9)
+    exact = left.rmatmat(rows.left).T
+    np.testing.assert_allclose(rows.rows, exact, atol=1e-9 * np.abs(exact).max())
+    sketch = Sketch(left, first_rows(op, 4))
+    x = np.random.default_rng(5).standard_normal(op.shape[1])
+    assert sketch.confirm(x).variance == pytest.approx(float(x @ left.gram(x)), rel=1e-9)
+    assert float(x @ sketch.gradient(x)) == pytest.approx(float(x @ left.gram(x)), rel=1e-7)
 
 
 def test_a_sketch_of_sparse_data_begins_with_the_leading_direction():
@@ -189,3 +205,12 @@ def test_a_sketch_has_no_more_rows_than_the_data_have_directions():
         for _ in range(5):
             sketch.confirm(rng.standard_normal(4000))
         assert sketch._filled == 3
+
+
+def test_a_sketch_begins_anew_where_earlier_components_explain_all_that_was_learned():
+    # issue 16, item 4: in single precision three strong directions hide all others from the first rows
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 2500)) + rng.standard_normal((600, 3)) @ (100.0 * rng.standard_normal((3, 2500)))
+    found = rspca.decompose(X.astype(np.float32), 5, k=20, random_state=0)
+    assert len(found.components) == 5
+    assert (found.explained_variance > 0.0).all()

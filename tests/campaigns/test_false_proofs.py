@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.enumeration import optimum, product
-from support.exact_cases import DATA, check_case, exact_case, exact_gram, rounded
+from support.exact_cases import DATA, check_case, check_fit, exact_case, exact_gram, rounded
 
 import rspca
 from rspca.certificates.certificate import Certificate
@@ -21,6 +21,16 @@ def test_hard_families_have_no_false_proof(part):  # issue 14, item 6
             assert not result.wrong, f"seed {seed}, {exact_case(seed).family}: {result.wrong}"
             optimal, total = optimal + result.optimal, total + 1
     assert optimal >= 0.85 * total  # a bound that is always loose would be true too
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_tall_data_have_no_false_proof(part):  # issue 16, item 3
+    optimal = total = 0
+    for seed in range(part, 42, 6):
+        for result in check_case(seed, tall=True) + check_fit(seed):
+            assert not result.wrong, f"seed {seed}, {exact_case(seed, tall=True).family}: {result.wrong}"
+            optimal, total = optimal + result.optimal, total + 1
+    assert optimal >= 0.85 * total
 
 
 def test_the_families_are_all_there():

@@ -326,7 +326,7 @@ def test_genotypes_that_cannot_be_written_leave_no_drafts(tmp_path):
 
 KEPT = """
 import resource, sys, numpy, made
-from rspca.certificates.compiled import compiled
+from rspca.base.machine_code import compiled
 from rspca.operators.kernels import _compiled
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 print(compiled(made.one)(1), _compiled(made.two)(2))

@@ -155,7 +155,7 @@ def test_what_dask_says_of_losses_is_said_in_one_line(name):
     }  # fmt: skip
 
     class Lost:
-        def submit(self, *_, **__):
+        def map(self, *_, **__):
             raise errors[name]
 
     op = ClusterOperator(Lost(), [None], np.array([3]), 1, (2, 3), np.dtype(float))
@@ -197,3 +197,72 @@ def test_scores_of_another_study_are_those_of_one_machine(client, tmp_path):
     here, there = rspca.read(tmp_path / "b.bed"), rspca.read(tmp_path / "b.bed", client=client)
     np.testing.assert_allclose(model.transform(there), model.transform(here), atol=1e-12)
     assert model.score(there) == pytest.approx(model.score(here), rel=1e-12)
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """How often the workers were asked for something."""
+    asked, gather = [], ClusterOperator._gather
+    monkeypatch.setattr(ClusterOperator, "_gather", lambda op, futures: asked.append(1) or gather(op, futures))
+    return asked
+
+
+def test_few_features_of_several_components_take_few_requests(client, requests):  # issue 16, item 7
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((10, 6000)) * (rng.random((10, 6000)) < 0.02) * np.linspace(3.0, 1.0, 10)[:, None]
+    X = (rng.standard_normal((400, 10)) @ factors + rng.standard_normal((400, 6000))).astype(np.float32)
+    here = rspca.decompose(X, 3, k=30, random_state=0)
+    there = rspca.decompose(array.from_array(X, chunks=(400, 1000)), 3, k=30, random_state=0)
+    assert len(requests) <= 52
+    assert max(component.passes for component in there.components) <= 15.0
+    for one, two in zip(here.components, there.components, strict=True):
+        np.testing.assert_array_equal(one.support, two.support)
+
+
+def test_tall_data_take_one_request_for_their_moments(client, requests):  # issue 16, item 3
+    X = np.random.default_rng(0).standard_normal((3000, 20)) + 1e5 * np.arange(20)
+    op = rspca.as_operator(array.from_array(X, chunks=(700, 20)))
+    shift, sums, gram = op.moments()[:3]
+    assert len(requests) == 1
+    assert op.passes == 1.0
+    np.testing.assert_allclose(3000 * shift + sums, X.sum(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(gram, (X - shift).T @ (X - shift), rtol=1e-9, atol=1e-6)
+
+
+def test_tall_data_on_a_cluster_are_read_about_once(client, requests):  # issue 16, item 7
+    X = data(6000, 200)
+    here = rspca.decompose(X, 2, k=10, random_state=0)
+    there = rspca.decompose(array.from_array(X, chunks=(1000, 200)), 2, k=10, random_state=0)
+    assert len(requests) <= 4
+    assert there.passes <= 2.0
+    np.testing.assert_allclose(there.loadings, here.loadings, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(30, 90), (90, 30)])
+@pytest.mark.parametrize("fetched", [1 << 26, 1])
+def test_a_gram_matrix_takes_one_request(client, requests, shape, fetched, monkeypatch):  # issue 16, item 7
+    monkeypatch.setattr("rspca.operators.dask.FETCHED_BYTES", fetched)
+    monkeypatch.setattr("rspca.operators.base.GRAM_COLUMNS_BYTES", 2000)
+    X = np.random.default_rng(0).standard_normal(shape)
+    op = rspca.as_operator(array.from_array(X, chunks=(30, 30)))
+    some, others = np.array([2, 3, 11, 25, 29]), np.array([1, 11, 28])
+    np.testing.assert_allclose(op.gram_matrix(some), X[:, some].T @ X[:, some], atol=1e-12)
+    assert len(requests) == 1
+    np.testing.assert_allclose(op.gram_between(some, others), X[:, some].T @ X[:, others], atol=1e-12)
+    assert len(requests) == 2
+
+
+def test_columns_are_fetched_once_and_serve_products_with_few_of_them(client, requests):  # issue 16, item 7
+    X = np.random.default_rng(0).standard_normal((30, 90))
+    op = rspca.as_operator(array.from_array(X, chunks=(30, 30)))
+    some, v = np.array([2, 41, 89]), np.zeros(90)
+    v[some] = 1.0, 2.0, 3.0
+    np.testing.assert_array_equal(op.columns(some), X[:, some])
+    assert len(requests) == 1
+    np.testing.assert_allclose(op.matmat(v), X @ v)
+    np.testing.assert_allclose(op.scores(some, v[some]), X @ v)
+    np.testing.assert_allclose(op.restrict(some).gram_block(np.arange(3)), X[:, some].T @ X[:, some])
+    assert len(requests) == 1
+    np.testing.assert_allclose(op.gram(v), X.T @ (X @ v))
+    assert len(requests) == 2
+    assert op.passes == pytest.approx(1.0 + 3 / 90 + 3 / 90)  # and the product of the restriction

@@ -14,10 +14,15 @@ X = np.random.default_rng(0).standard_normal((20, 4)) + 3.0
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
 def test_mean_and_divisor_lead_to_the_columns_of_the_operator(make, center, scale):
-    data = prepared(rspca.as_operator(make(X)), center=center, scale=scale)
-    columns = data.operator.columns(np.arange(4))
-    np.testing.assert_allclose(columns, (X - data.mean) / data.divisor, atol=1e-12)
-    assert (data.center, data.scale) == (center, scale)
+    data = prepared(rspca.as_operator(make(X)), center=center, scale=scale, n_components=0)
+    Z = (X - data.mean) / data.divisor
+    np.testing.assert_allclose(data.operator.columns(np.arange(4)), Z, atol=1e-12)
+    assert (data.center, data.scale, data.n_samples) == (center, scale, 20)
+    formed = prepared(rspca.as_operator(make(X)), center=center, scale=scale)  # issue 16, item 3
+    R = formed.operator.columns(np.arange(4))
+    np.testing.assert_allclose(R.T @ R, Z.T @ Z, atol=1e-12 * len(X))
+    np.testing.assert_allclose((formed.mean, formed.divisor), (data.mean, data.divisor), atol=1e-12)
+    assert (formed.n_samples, formed.description) == (20, data.description)
 
 
 @pytest.mark.parametrize(

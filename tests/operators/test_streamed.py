@@ -329,3 +329,50 @@ def test_dask_arrays_of_sparse_blocks_of_every_kind(form):
     )
     V = np.random.default_rng(1).standard_normal((30, 2))
     np.testing.assert_allclose(rspca.as_operator(blocks_of).matmat(V), X.toarray() @ V, atol=1e-12)
+
+
+def test_moments_take_one_read_and_keep_the_digits_of_large_means():  # issue 16, item 3
+    X = np.random.default_rng(0).standard_normal((5000, 8)) + 1e6 * np.arange(8)
+    op = BlockOperator(Watched(X))
+    shift, sums, gram = op.moments()[:3]
+    assert op.passes == 1.0
+    about = X - X.mean(axis=0)
+    moved = sums / 5000
+    np.testing.assert_allclose(gram - 5000 * np.multiply.outer(moved, moved), about.T @ about, rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(5000 * shift + sums, X.sum(axis=0), rtol=1e-12, atol=1e-9)
+
+
+def test_moments_of_sparse_rows_take_one_read():  # issue 16, item 3
+    X = sp.random(3000, 40, 0.1, format="csr", random_state=0)
+    op = BlockOperator(X, "1MB")
+    _, sums, gram = op.moments()[:3]
+    assert op.passes == 1.0
+    np.testing.assert_allclose(sums, X.toarray().sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(gram, (X.T @ X).toarray(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.0])
+def test_a_gram_matrix_takes_one_read(share, monkeypatch):  # issue 16, item 7
+    monkeypatch.setattr(streamed, "CACHED_SHARE", share)
+    X = data(dtype=np.float64)
+    op = BlockOperator(Watched(X))
+    some, others = np.array([1, 12, 40, 250]), np.array([12, 99])
+    np.testing.assert_allclose(op.gram_matrix(some), X[:, some].T @ X[:, some])
+    assert op.passes == 1.0
+    np.testing.assert_allclose(op.gram_between(some, others), X[:, some].T @ X[:, others])
+    assert op.passes == 2.0
+
+
+def test_tall_streamed_data_are_read_once():  # issue 16, item 7
+    X = data(20000, 60, np.float32)
+    found = rspca.decompose(BlockOperator(Watched(X)), 3, k=6, random_state=0)
+    assert found.passes <= 2.0
+    np.testing.assert_allclose(found.loadings, rspca.decompose(X, 3, k=6, random_state=0).loadings, atol=1e-6)
+
+
+def test_few_features_of_wide_streamed_data_take_few_reads():  # issue 16, item 7
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((10, 6000)) * (rng.random((10, 6000)) < 0.02) * np.linspace(3.0, 1.0, 10)[:, None]
+    X = (rng.standard_normal((500, 10)) @ factors + rng.standard_normal((500, 6000))).astype(np.float32)
+    found = rspca.decompose(BlockOperator(Watched(X)), 3, k=30, random_state=0)
+    assert max(component.passes for component in found.components) <= 15.0

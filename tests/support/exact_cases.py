@@ -252,13 +252,15 @@ def _dependent_vectors(rng: np.random.Generator, n: int) -> tuple[np.ndarray, in
     return V[V.any(axis=1)], len(V)
 
 
-def exact_case(seed: int) -> ExactCase:
-    """Return the case of a seed: families in turn, everything else by chance."""
+def exact_case(seed: int, *, tall: bool = False) -> ExactCase:
+    """Return the case of a seed: families in turn, everything else by chance; `tall` ones have up to 100 samples."""
     rng = np.random.default_rng([14, seed])
-    if seed % 12 == 11:
+    if seed % 12 == 11 and not tall:
         return _clipped_gram(rng)
     family = list(DATA)[seed % len(DATA)]
     n, m = int(rng.integers(2, 8)), int(rng.integers(2, 10))
+    if tall:
+        m = n + int(np.random.default_rng([16, seed]).integers(100 - n))
     X = np.asarray(DATA[family](rng, m, n))
     center = bool(rng.random() < 0.8)
     scale: bool | str = bool(rng.random() < 0.3)
@@ -298,9 +300,9 @@ def _clipped_gram(rng: np.random.Generator) -> ExactCase:
 # --- the check --------------------------------------------------------------------------------------------------------
 
 
-def check_case(seed: int, seconds: float = 0.5) -> list[Checked]:
+def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[Checked]:
     """Certify the case of a seed for every k, some of them as if the data were large, and compare with enumeration."""
-    case = exact_case(seed)
+    case = exact_case(seed, tall=tall)
     rng = np.random.default_rng([15, seed])
     results = []
     whole = case.A if "after" not in case.options else rounded(exact_gram(_values(case.given), case.options["center"]))
@@ -314,6 +316,36 @@ def check_case(seed: int, seconds: float = 0.5) -> list[Checked]:
             results.append(Checked("" if refused else f"refused: {error}", False))
             continue
         results.append(Checked(_what_is_wrong(case, k, found), found.status == "optimal"))
+    return results
+
+
+def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
+    """Certify each of several components of tall data as they are found, and compare with what exactly is left."""
+    rng = np.random.default_rng([17, seed])
+    family = list(DATA)[seed % (len(DATA) - 2)]  # neither tiny nor huge: fractions of these have hundreds of digits
+    n = int(rng.integers(2, 8))
+    X = np.asarray(DATA[family](rng, n + int(rng.integers(60)), n))
+    if not np.ptp(X, axis=0).any():
+        return []
+    deflation, k, center = str(rng.choice(DEFLATIONS)), int(rng.integers(1, n + 1)), bool(rng.random() < 0.8)
+    r = min(int(rng.integers(1, 4)), n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            found = rspca.decompose(
+                X, r, k=k, deflation=deflation, center=center, certify=True, certify_seconds=r * seconds, random_state=0
+            )
+        except ValueError as error:
+            return [Checked("" if "no variance" in str(error) else f"refused: {error}", False)]
+    results, whole = [], exact_gram(X, center)
+    for number, component in enumerate(found.components):
+        earlier = np.array([one.dense() for one in found.components[:number]])
+        A, removed = exactly_deflated(whole, earlier, deflation) if number else (whole, "exactly")
+        if A is None:
+            break
+        case = ExactCase(family, X, {}, rounded(A), removed)
+        proof = component.certificate
+        results.append(Checked(_what_is_wrong(case, proof.k, proof), proof.status == "optimal"))
     return results
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
 from rspca.operators import streamed as blocks
-from rspca.operators.rank_one import RankOneUpdate
+from rspca.operators.low_rank import LowRankUpdate
 from rspca.operators.stored_rows import SomeColumns, StoredRows
 from rspca.operators.streamed import BlockOperator
 
@@ -273,7 +273,7 @@ def score_deflated(op, X):
 
 def low_rank(op, X):
     a, b = unit(X.shape[0], 7), unit(X.shape[1], 8)
-    return RankOneUpdate(op, a, b), X - np.outer(a, b)
+    return LowRankUpdate(op, a, b), X - np.outer(a, b)
 
 
 def standardized_and_score_deflated(op, X):

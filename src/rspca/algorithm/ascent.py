@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import search
+from rspca.algorithm.gram_search import SwappedSupport, improved, search
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, exchange, polish, swap_each
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
 from rspca.algorithm.relax import StationaryPoint, linearized
+from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.sketch import FullData, Sketch
-from rspca.base.types import Array
+from rspca.base.types import Array, Report
 from rspca.linalg.vectors import l1_l2_maximizer, nonzeros, spread
 from rspca.operators.base import OperatorMixin
 
-Report = Callable[[str, int, float], None]
-"""Progress callback: stage, iteration, variance."""
-Tell = Report
-
 
 def relax(
-    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report
+    data: Sketch | FullData, k: int, starts: list[Array], *, max_iter: int, tol: float, effort: Effort, report: Report
 ) -> StationaryPoint:
     """Return the best stationary point of stage 1 that is reached from these starts."""
     if isinstance(data, Sketch):
-        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, report=report)
+        return relax_on_sketch(data, k, starts, max_iter=max_iter, tol=tol, effort=effort, report=report)
     return relax_on_data(data, k, starts, max_iter=max_iter, tol=tol, report=report)
 
 
@@ -44,15 +41,31 @@ def relax_on_data(
     return best._replace(gradient=confirmed.gradient, variance=confirmed.variance)
 
 
+class Effort(NamedTuple):
+    """How far stage 1 is carried on a sketch: until a product with X gains less than `gain`, or after so many."""
+
+    gain: float
+    products: float = np.inf
+
+
+def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> Effort:
+    """Return how far stage 1 is carried: less far if polishing follows, or the search of a pool."""
+    if not polished:
+        return Effort(tol * budgets.SKETCH_GAIN_TOL)
+    if k <= budgets.POOL_MAX_K:
+        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
+    return Effort(tol * (budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER))
+
+
 def relax_on_sketch(
-    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report
+    data: Sketch, k: int, starts: list[Array], *, max_iter: int, tol: float, effort: Effort, report: Report
 ) -> StationaryPoint:
     """Run stage 1 on the sketch, confirm each result by one product with X, and stop when X confirms no gain.
 
-    The result is stationary for X itself: stage 1 stops when a round of steps gains little, and when the next step
-    needs no feature that was left out of the last round.
+    The result is stationary for X itself: stage 1 stops when a round of steps gains at most `effort.gain`, and when
+    the next step needs no feature that was left out of the last round; or after as many products as the effort allows.
     """
-    gain_tol, step_tol = tol * budgets.SKETCH_GAIN_TOL, tol * budgets.SKETCH_STEP_TOL
+    step_tol = tol * budgets.SKETCH_STEP_TOL
     n = len(starts[0])
 
     def ascend(step: Array, gradient: Array, max_steps: int, tol: float) -> tuple[StationaryPoint, Array]:
@@ -74,19 +87,20 @@ def relax_on_sketch(
     first_tol = max(step_tol, budgets.SKETCH_FIRST_TOL)
     tried = [ascend(l1_l2_maximizer(gradient, k), gradient, max_iter, first_tol) for gradient in gradients]
     end, features = max(tried, key=lambda result: result[0].variance)
-    variance, n_iter = -np.inf, end.n_iter
+    variance, n_iter, products = -np.inf, end.n_iter, 0
     while True:
         x = spread(end.x, features, n)
         confirmed = data.confirm(x)
         gain, variance = confirmed.variance - variance, confirmed.variance
         step = l1_l2_maximizer(confirmed.gradient, k, expected=nonzeros(x))
         inside = len(nonzeros(step[features])) == len(nonzeros(step))
-        converged = gain <= gain_tol * variance and inside
+        products += 1
+        converged = (gain <= effort.gain * variance and inside) or products >= effort.products
         if converged or n_iter >= max_iter:
             return StationaryPoint(x, confirmed.gradient, variance, n_iter, converged)
         end, features = ascend(step, confirmed.gradient, max_iter - n_iter, step_tol)
         n_iter += end.n_iter
-        if end.variance - variance <= gain_tol * variance:  # the sketch, which is exact at x, shows no gain
+        if end.variance - variance <= effort.gain * variance:  # the sketch, which is exact at x, shows no gain
             return StationaryPoint(x, confirmed.gradient, variance, n_iter, True)
 
 
@@ -96,7 +110,14 @@ def ends_may_differ(data: Sketch | FullData, k: int) -> bool:
 
 
 def improve(
-    data: Sketch | FullData, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report
+    data: Sketch | FullData,
+    V: Array,
+    gradient: Array,
+    choice: Choice,
+    work: SharedWork,
+    *,
+    tol: float,
+    report: Report,
 ) -> Polished:
     """Return the best support that polishing the columns of V, vectors with k non-zeros, leads to.
 
@@ -104,48 +125,65 @@ def improve(
     as that gains variance.
     """
     op, k = data.source, len(nonzeros(V[:, 0]))
-    pooled = k <= budgets.POOL_MAX_K and k < choice.most
-    if isinstance(data, FullData):
-        starts = V if pooled else np.hstack([V, coordinate_starts(op, k, choice)])
+    few = k <= budgets.POOL_MAX_K and k < choice.most
+    if few:
+        ends = [Polished(support, v[support], 0.0, 0, None) for v in V.T for support in [nonzeros(v)]]
+    elif isinstance(data, FullData):
+        starts = np.hstack([V, coordinate_starts(op, k, choice)])
         ends = polish(op, starts, k, choice=choice, finalists=budgets.POLISH_FINALISTS, tol=tol)
     else:
         ends = [improve_on_sketch(data, V, gradient, choice, tol=tol, report=report)]
     ends = ends[: budgets.SWAP_STARTS if k <= budgets.SWAP_STARTS_MAX_K else 1]
-    best = search_in_pool(op, k, ends, choice) if pooled else best_after_swaps(op, ends, choice=choice)
+    best = search_in_pool(data, k, ends, choice, work) if few else best_after_swaps(op, ends, choice=choice)
     report("polish", best.n_iter, best.variance)
     return best
 
 
-def search_in_pool(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice) -> Polished:
-    """Return the best support of k features that is found in a pool, or by swaps from these ends.
+def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> Polished:
+    """Return the best support of few features that is found in a pool, or by exchanges from these ends.
 
     If the pool does not have all features, the next one has those with the largest gradients at the best supports,
     until the best support stays; then its features are swapped with all features.
     """
-    pool = make_pool(op, k, choice, [end.support for end in ends])
-    ends = best_in_pool(pool, k, ends, choice)
+    op = data.source
+    pool = make_pool(data, k, choice, [end.support for end in ends], work)
+    first = op.undeflated is op and not pool.complete
+    ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
     if not pool.complete:
-        for _ in range(budgets.NEXT_POOLS):
-            before, ends = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
-            pool = pool_around(op, choice, [(end.support, end.loadings) for end in ends])
-            ends = best_in_pool(pool, k, ends, choice)
+        for number in range(budgets.NEXT_POOLS):
+            before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
+            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best])
+            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             if np.array_equal(before, ends[0].support):
                 break
-        ends = [end._replace(swap_optimal=None) for end in ends[: budgets.SWAP_STARTS]]
+        ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*swap_each(op, ends, choice=choice), ends[0]]
     finalists = ends[: 1 + budgets.SWAP_STARTS]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]
 
 
-def best_in_pool(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
-    """Return the best supports in a pool, best first; the supports of the ends are in the pool and are starts."""
-    starts = [np.searchsorted(pool.features, end.support) for end in ends if len(end.support) == k]
-    rng, allowed = np.random.default_rng(budgets.SEARCH_SEED), choice.among(pool.features)
-    results = search(pool.gram, k, allowed, known=starts, rng=rng, multiply=pool.multiply)
-    before = ends[0].n_iter
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int | None = None) -> list[Polished]:
+    """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
+    rng = np.random.default_rng(budgets.SEARCH_SEED)
+    known, choice = _places(pool, k, ends), choice.among(pool.features)
+    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
+    return _polished(pool, found, ends[0].n_iter)
+
+
+def exchanged(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+    """Return what exchanges with features of the pool make of the ends, best first."""
+    found = improved(pool.gram, choice.among(pool.features), _places(pool, k, ends))
+    return _polished(pool, found, ends[0].n_iter)
+
+
+def _places(pool: Pool, k: int, ends: list[Polished]) -> list[Array]:
+    return [np.searchsorted(pool.features, end.support) for end in ends if len(end.support) == k]
+
+
+def _polished(pool: Pool, found: list[SwappedSupport], n_iter: int) -> list[Polished]:
     return [
-        Polished(pool.features[end.support], end.loadings, end.variance, before + end.n_swaps, end.swap_optimal)
-        for end in results
+        Polished(pool.features[end.support], end.loadings, end.variance, n_iter + end.n_swaps, end.swap_optimal)
+        for end in found
     ]
 
 

@@ -26,6 +26,12 @@ SKETCH_MIN_ENTRIES = 10**6
 """Entries of X above which iterations run on a sketch of X, not on X itself: benchmarks/budgets.py."""
 SKETCH_ROWS = 40
 """Rows of a sketch at most. More cost memory and time for each step, fewer cost passes: benchmarks/budgets.py."""
+SKETCH_ENTRIES = 2**23
+"""Entries of a sketch at which it has fewer rows, 64 MB; no data set of the benchmarks is as wide: not tuned."""
+SKETCH_MIN_ROWS = 16
+"""Rows of a sketch however many features there are: not tuned."""
+SKETCH_FIRST_ROWS = 10
+"""Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
 SKETCH_COLUMN_STEP = 32
 """Columns of X for each column from which the first rows are computed: benchmarks/budgets.py."""
 SKETCH_MIN_COLUMNS = 512
@@ -42,12 +48,19 @@ SKETCH_MAX_DIRECTIONS = 6
 """Directions that are starts, at most: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
-SKETCH_STEP_TOL = 0.1
+SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
 """Relative gain at which the first steps stop, when the sketch is still inaccurate: benchmarks/budgets.py."""
 SKETCH_GAIN_TOL = 100.0
 """Multiple of the tolerance: stage 1 stops when a product with X gains less: benchmarks/budgets.py."""
+SKETCH_GAIN_TOL_LATER = 3000.0
+"""The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
+SKETCH_PRODUCTS_FEW = 2
+"""Products with X for the leading direction, and again for stage 1, where k is at most POOL_MAX_K, at most:
+benchmarks/users.py."""
+SKETCH_GAIN_TOL_FEW = 1e5
+"""The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -125,8 +138,13 @@ SWAP_TRIES_MAX_K = 100
 
 GROWTH_STARTS = 256
 """Features from which supports grow; 128 sufficed on 26 chromosomes of HapMap 3 and HGDP: benchmarks/budgets.py."""
-GROWTH_BEAM = 64
-"""Growing supports that continue, at least; 2 GROWTH_STARTS / size if that is more: benchmarks/budgets.py."""
+GROWTH_MIN_STARTS = 64
+"""The same, at least: benchmarks/budgets.py."""
+GROWTH_FEATURES_A_START = 8
+"""Features of the Gram matrix for each of them, between these limits: benchmarks/budgets.py."""
+GROWTH_NARROWING = 4
+"""Starts for each growing support that continues, at least; 2 starts / size continue if that is more:
+benchmarks/budgets.py."""
 GROWTH_SAME_REGION = 0.5
 """Correlation above which only one of two features is a start at first: benchmarks/budgets.py."""
 GROWTH_REFIT_RATIO = 1.35
@@ -143,8 +161,13 @@ SEARCH_POWER_STEPS = 10
 """Truncated power steps of all candidates together, at most: benchmarks/budgets.py."""
 SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
-SEARCH_FINALISTS = 6
-"""Candidates that single swaps improve; the first was the best on all data sets: benchmarks/budgets.py."""
+SEARCH_FINALISTS = 3
+"""Candidates that single swaps improve: benchmarks/budgets.py."""
+SEARCH_FINALISTS_FIRST = 6
+"""The same for the first component in a pool without all features, where more than one region is worth a look; without
+them 50 SNPs of HGDP Europeans have 2.6 % less variance (tools/rivals_small_k.py, benchmarks/budgets.py)."""
+SEARCH_DENSE_FEATURES = 256
+"""Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
 """Seed of the random combinations, so that the search is a function of the data: not tuned."""
 SEARCH_BLOCK_ENTRIES = 2**18
@@ -161,7 +184,7 @@ POOL_COMPLETE_FEATURES = 5500
 Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py."""
 POOL_COMPLETE_PRODUCTS = 15 * 10**9
 """Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
-POOL_FEATURES = 2048
+POOL_FEATURES = 2560
 """Features of a pool without all features, at most; 32 MB: benchmarks/budgets.py."""
 POOL_MIN_FEATURES = 512
 """The same, at least, however many samples there are: benchmarks/budgets.py."""
@@ -181,8 +204,10 @@ POOL_DIRECTIONS = 512
 """Directions of the leading part of X'X that choose features, at most: benchmarks/budgets.py."""
 POOL_MIN_DIRECTIONS = 8
 """The same, at least: benchmarks/budgets.py."""
-POOL_DIRECTION_ENTRIES = 2**20
+POOL_DIRECTION_ENTRIES = 2**18
 """Projections of features on these directions, at most: benchmarks/budgets.py."""
+POOL_DIRECTION_FEATURES = 2048
+"""Features, those with most in the leading directions, among which directions choose: benchmarks/users.py."""
 POOL_DIRECTION_BLOCK = 64
 """Directions that are projected on at a time: benchmarks/budgets.py."""
 POOL_DIRECTION_SUPPORTS = 32
@@ -195,20 +220,43 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
-POOL_LINKAGE_PAIRS = 15 * 10**6
+POOL_PROJECTION_ENTRIES = 2**21
+"""Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
+more than 32768 features they are made in several: not tuned."""
+POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
+POOL_LINKAGE_PER_ENTRY = 8
+"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/users.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16
 """Features on each side with which each is compared if all pairs are too many: benchmarks/budgets.py."""
 POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
+POOL_SHARED_FEATURES = 4000
+"""Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/users.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
-NEXT_POOL_SUPPORTS = 6
+NEXT_POOL_SUPPORTS = 3
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
 """Features of largest gradient at each of these supports: benchmarks/budgets.py."""
+
+# --- the working set, where there are very many features --------------------------------------------------------------
+
+WORKING_SET_FEATURES = 2**16
+"""Features of a working set, at least; a sketch of them takes 30 MB, whatever n: not tuned."""
+WORKING_SET_PER_K = 4
+"""The same, as a multiple of k: twice as many as steps of stage 1 and polishing look at: not tuned."""
+WORKING_SET_SHARE = 4
+"""Features for each one of the working set, at least; with fewer, searching in all costs little more:
+not tuned."""
+WORKING_SET_VECTORS = 4
+"""Vectors of n + m numbers whose memory the columns of a working set may take: few of the allowance; not tuned."""
+WORKING_SET_SEARCHES = 3
+"""Searches, each in the working set and in the features that are worth more than those found: not tuned."""
+WORKING_SET_JOINING = 4
+"""Features of a working set for each one that joins it, at least: not tuned."""
 
 # --- normalization, deflation and rounding errors ---------------------------------------------------------------------
 

@@ -8,19 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import Report, ends_may_differ, improve, relax
+from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effort
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
-from rspca.algorithm.pool import pool_size
+from rspca.algorithm.promising import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
-from rspca.algorithm.sketch import FullData, Sketch
+from rspca.algorithm.shared_work import FitWork, SharedWork
+from rspca.algorithm.sketch import FullData, Sketch, first_count, most_rows
+from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
-from rspca.base.types import Array
+from rspca.base.types import Array, Report
 from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, nonzeros, spread_columns, unit
 from rspca.operators.base import OperatorMixin
+from rspca.operators.tall import gram_is_cheaper
 
 ROUNDINGS = ("exact", "bernoulli")
 
@@ -38,17 +41,25 @@ class Options(NamedTuple):
     groups: Groups | None = None
 
 
-def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
+def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True, n_components: int = 1) -> None:
     """Raise MemoryError before work begins whose columns and vectors do not fit into memory.
 
     Counted is what exists at once: k columns, as the operator stores them, the candidates, and, for this method, a
-    sketch (rows of length n, scores of length m) and the Gram matrix of a pool.
+    sketch (rows of length n, scores of length m) and the Gram matrix of a pool. Of very many features only a working
+    set is sketched. Tall data become a Gram matrix, from which another of a search and a factor are made.
     """
     m, n = op.shape
+    if op.has_samples and gram_is_cheaper((m, n), n_components):
+        check_room(3 * 8 * n**2, f"the Gram matrix of {n} features", "Choose fewer features.")
+        return
     columns = op.restricted_bytes(k)
-    vectors = 8 * budgets.POLISHED_DRAWS * n
+    vectors = 8 * (budgets.POLISHED_DRAWS + n_components) * n
     if sketched and m * n > budgets.SKETCH_MIN_ENTRIES:
-        vectors += 8 * budgets.SKETCH_ROWS * (m + n)
+        size = working_set_size(op, k)
+        columns += 0 if size is None else op.restricted_bytes(size)
+        width = n if size is None else size
+        rows = most_rows(width) + (first_count(width, n_components) if n_components > 1 else op.first_block)
+        vectors += 8 * rows * (m + width)
     pool = 8 * pool_size(m, n) ** 2
     if sketched and k <= budgets.POOL_MAX_K and pool > budgets.POOL_COUNTED_BYTES:
         vectors += pool
@@ -57,12 +68,25 @@ def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True) -> None:
 
 
 def rspca_component(
-    op: OperatorMixin, k: int, report: Report, *, options: Options, normalization: str, rng: np.random.Generator
+    op: OperatorMixin,
+    k: int,
+    report: Report,
+    *,
+    options: Options,
+    normalization: str,
+    rng: np.random.Generator,
+    work: FitWork | None = None,
 ) -> Found:
     """Return one component: of the default algorithm, or of the paper's if nothing is polished."""
     choice = Choice(eligible_features(op), options.groups)
-    task = Task(op, min(k, choice.most), choice, options, normalization, rng, report)
-    return polished_component(task) if options.polish else rounded_component(task)
+    work = FitWork() if work is None else work
+    task = Task(op, min(k, choice.most), choice, options, normalization, rng, report, work.of(op))
+    if not options.polish:
+        return rounded_component(task)
+    size = working_set_size(op, task.k) if options.solver == "linearized" else None
+    steps = Steps(task.work, task.search, task.moved)
+    found = None if size is None else component_of_working_set(op, task.k, choice, size, steps)
+    return polished_component(task) if found is None else found
 
 
 class Task(NamedTuple):
@@ -75,11 +99,22 @@ class Task(NamedTuple):
     normalization: str
     rng: np.random.Generator
     report: Report
+    work: SharedWork
 
     @property
     def s(self) -> float:
         """Expected number of non-zeros of Algorithm 1; k unless it is given."""
         return float(self.options.s or self.k)
+
+    def search(self, op: OperatorMixin, choice: Choice, work: SharedWork) -> Found:
+        """Return a component of some of the features."""
+        return polished_component(self._replace(op=op, choice=choice, work=work))
+
+    def moved(self, found: Found, support: Array, loadings: Array) -> Found:
+        """Return a component with another support, normalized."""
+        loadings = NORMALIZATIONS[self.normalization](self.op, support, loadings)
+        p = inclusion_probabilities(relaxed_near(self.op, support, loadings, self.choice), self.s)
+        return found._replace(support=support, loadings=loadings, inclusion_probability=p, swap_optimal=None)
 
 
 def polished_component(task: Task) -> Found:
@@ -97,7 +132,7 @@ def polished_component(task: Task) -> Found:
             largest = choice.largest(stage1.leading, k)  # the support of MaxComp
             starts.append((unit(stage1.leading[largest]), largest))
         candidates = spread_columns(starts, op.shape[1])
-    best = improve(data, candidates, relaxed.gradient, choice, tol=options.tol, report=task.report)
+    best = improve(data, candidates, relaxed.gradient, choice, task.work, tol=options.tol, report=task.report)
     used = best.loadings != 0.0
     support = best.support[used]
     loadings = NORMALIZATIONS[task.normalization](op, support, best.loadings[used])
@@ -140,9 +175,13 @@ def relaxation(task: Task) -> Relaxation:
         on_iteration = partial(task.report, "relax")
         point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
     else:
-        data = Sketch(op) if op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES else FullData(op)
+        large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
+        effort = stage1_effort(op, k, options.tol, polished=options.polish)
+        data = Sketch(op, task.work.rows(k), products=effort.products) if large else FullData(op)
         directions = data.directions()
-        point = relax(data, k, directions, max_iter=options.max_iter, tol=options.tol, report=task.report)
+        point = relax(
+            data, k, directions, max_iter=options.max_iter, tol=options.tol, effort=effort, report=task.report
+        )
     return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
 
 

@@ -52,22 +52,21 @@ def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> O
         return op
     length = float(np.linalg.norm(new.scores))
     u = _unexplained(op, new.scores / length)  # orthogonal to working precision, float32 data or not
-    deflated = ScoreDeflated(op, u / np.linalg.norm(u), (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length)
-    deflated.amplification = (1.0 + float(np.linalg.norm(deflated.loadings)) / length) ** 2
-    return deflated
+    before = op if isinstance(op, ScoreDeflated) else ScoreDeflated(op, np.empty((op.shape[0], 0)))
+    error = (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length
+    return before.without(u / np.linalg.norm(u), error, new.vector / length)
 
 
 def _unexplained(op: OperatorMixin, scores: Array) -> Array:
     """Return scores less their part along those that were taken off before."""
-    while isinstance(op, ScoreDeflated):
-        scores = scores - op.u * (op.u @ scores)
-        op = op.inner
-    return scores
+    return op.unexplained(scores) if isinstance(op, ScoreDeflated) else scores
 
 
 class _NewScores(NamedTuple):
     """Scores that earlier components do not explain, and the length to which their rounding is relative."""
 
+    vector: Array
+    """Its scores, less their part along those taken off before, are these."""
     scores: Array
     rounded_at: float
 
@@ -78,13 +77,12 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
     If earlier components explain nearly all of the scores, what is left of them has the rounding of what was there.
     Taking the explained part off v instead, and multiplying again, has only the rounding of what is left.
     """
-    whole = op
-    while isinstance(whole, ScoreDeflated):
-        whole = whole.inner
+    whole = op.inner if isinstance(op, ScoreDeflated) else op
     reach, length = whole.rounding_lengths(), float(np.linalg.norm(scores))
-    terms = float(np.abs(v) @ reach)
+    used = nonzeros(v)
+    terms = float(np.abs(v[used]) @ reach[used])
     if length >= budgets.EXPLAINED_SCORES * terms or not earlier:
-        return _NewScores(scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
+        return _NewScores(v, scores, terms) if length > budgets.SCORES_ROUNDING_EPS * EPS * terms else None
     # entries of v are rounded: what that may leave of the scores is not new
     own = float(np.abs(v[nonzeros(v)]) @ _lengths(op, nonzeros(v)))
     places, basis = [nonzeros(one) for one in earlier], np.column_stack(earlier)
@@ -98,7 +96,7 @@ def _new_scores(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]
         if length <= budgets.SCORES_ROUNDING_EPS * EPS * (own + terms):
             return None
         if length >= budgets.EXPLAINED_SCORES * float(np.linalg.norm(whole.scores(used, vector[used]))):
-            return _NewScores(scores, own + terms)
+            return _NewScores(vector, scores, own + terms)
     return None
 
 

@@ -77,11 +77,18 @@ class Choice(NamedTuple):
         size[preferred] = top * (1.0 + np.abs(x[preferred]) / max(float(np.abs(x).max(initial=0.0)), 1e-300))
         return self.largest(size, k)
 
+    def allowed(self, some: Array) -> Array:
+        """Return those of some features, sorted, that may be chosen."""
+        return some[self._has(some)]
+
     def among(self, some: Array) -> Choice:
         """Return the choice restricted to some features, which are renumbered in their order."""
-        places = np.minimum(np.searchsorted(self.features, some), len(self.features) - 1)
-        allowed = np.flatnonzero(self.features[places] == some)
+        allowed = np.flatnonzero(self._has(some))
         return Choice(allowed, None if self.groups is None else self.groups._replace(labels=self.groups.labels[some]))
+
+    def _has(self, some: Array) -> Array:
+        places = np.minimum(np.searchsorted(self.features, some), len(self.features) - 1)
+        return self.features[places] == some
 
     def allowed_swaps(self, support: Array, entering: Array) -> Array | bool:
         """Return a mask: which features of the support (rows) may be swapped for which others (columns)."""

@@ -7,6 +7,7 @@ chooses the features if there are more; `ascent` compares the result with that o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,14 @@ class SwappedSupport(NamedTuple):
 
 
 def search(
-    A: Array, k: int, choice: Choice, *, known: list[Array], rng: np.random.Generator, multiply: Multiply | None = None
+    A: Array,
+    k: int,
+    choice: Choice,
+    *,
+    known: list[Array],
+    rng: np.random.Generator,
+    multiply: Multiply | None = None,
+    finalists: int | None = None,
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
 
@@ -52,36 +60,64 @@ def search(
     correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
     are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
     limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself.
+    `finalists` is the number of candidates whose single features are swapped.
     """
-    largest, (low, high) = float(A.diagonal().max()), budgets.SEARCH_SAFE_VARIANCES
-    if not low < largest < high:
-        unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
-        results = search(A / unit, k, choice, known=known, rng=rng)
-        return [end._replace(variance=unit * end.variance) for end in results]
-    grown = grow(A, k, starting_features(A, k), choice)
-    starts = [grown, supports_along_directions(A, k, choice, rng, multiply or A.__matmul__)]
+    unit = _unit_of(A)
+    if unit != 1.0:
+        found = search(A / unit, k, choice, known=known, rng=rng, finalists=finalists)
+        return [end._replace(variance=unit * end.variance) for end in found]
+    starts = [grow(A, k, starting_features(A, k), choice)]
+    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
-    candidates = best_distinct(joined(starts), budgets.GROWTH_BEAM)
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *starts[2:]]), budgets.SEARCH_FINALISTS)
-    supports = {support.tobytes(): support for support in [*ends.supports, *known]}
-    swapped = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in supports.values()]
-    return ranked([with_lowest_copies(A, end, choice) for end in swapped])
+    candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
+    return _exchanged(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
+
+
+def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
+    """Return what power steps and exchanges in A make of known supports, best first."""
+    unit = _unit_of(A)
+    if unit != 1.0:
+        return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
+    starts = refitted(A, np.array(known), np.ones((len(known), len(known[0]))))
+    return _exchanged(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
+
+
+def _exchanged(
+    A: Array, candidates: Candidates, known: list[Candidates], choice: Choice, finalists: int
+) -> list[SwappedSupport]:
+    """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
+    ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
+    found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
+    return ranked([with_lowest_copies(A, end, choice) for end in found])
+
+
+def _unit_of(A: Array) -> float:
+    """Return the power of two by which variances are divided so that their fourth powers are far inside float range."""
+    largest, (low, high) = float(A.diagonal().max()), budgets.SEARCH_SAFE_VARIANCES
+    return 1.0 if low < largest < high else float(np.ldexp(1.0, int(np.frexp(largest)[1])))
 
 
 def with_lowest_copies(A: Array, end: SwappedSupport, choice: Choice) -> SwappedSupport:
-    """Return the support with each feature replaced by the lowest feature that is a copy of it, up to sign.
+    """Return the support with each feature replaced by the lowest one that is a copy of it, up to its sign.
 
     A single feature is replaced by the lowest one of the same variance. Otherwise rounding would decide between them.
     """
     diagonal, support, loadings = A.diagonal(), end.support.copy(), end.loadings.copy()
+    sizes = diagonal[support, None]
+    equal = np.abs(diagonal - sizes) <= TIED * sizes
+    if len(support) > 1:
+        equal &= np.abs(A[support]) >= (1.0 - TIED) * sizes
+    equal[:, support] = False
+    if not equal.any():
+        return end
+    if choice.groups is not None:
+        equal &= choice.groups.labels == choice.groups.labels[support, None]
+    allowed = np.zeros(len(A), dtype=bool)
+    allowed[choice.features] = True
     for place, feature in enumerate(end.support):
-        equal = np.abs(diagonal - diagonal[feature]) <= TIED * diagonal[feature]
-        if len(support) > 1:
-            equal &= np.abs(A[feature]) >= (1.0 - TIED) * diagonal[feature]
-        if choice.groups is not None:
-            equal &= choice.groups.labels == choice.groups.labels[feature]
-        for lower in np.setdiff1d(np.intersect1d(equal[:feature].nonzero()[0], choice.features), support)[:1]:
+        copies = np.flatnonzero(equal[place, :feature] & allowed[:feature])
+        for lower in copies[~np.isin(copies, support)][:1]:
             replaced = support.copy()
             replaced[place] = lower
             if np.linalg.eigvalsh(_symmetric(A[np.ix_(replaced, replaced)]))[-1] >= (1.0 - TIED) * end.variance:
@@ -98,6 +134,11 @@ def ranked(ends: list[SwappedSupport]) -> list[SwappedSupport]:
     return [*sorted(tied, key=lambda end: end.support.tolist()), *ends[len(tied) :]]
 
 
+def growth_starts(p: int) -> int:
+    """Return how many features of a Gram matrix of p features supports grow from."""
+    return int(np.clip(p // budgets.GROWTH_FEATURES_A_START, budgets.GROWTH_MIN_STARTS, budgets.GROWTH_STARTS))
+
+
 def starting_features(A: Array, k: int) -> Array:
     """Return the features from which supports grow: half by the energy of their rows, half to cover all of A.
 
@@ -106,11 +147,12 @@ def starting_features(A: Array, k: int) -> Array:
     half of them go to features that are neither strongly correlated with one chosen before nor among its k closest.
     """
     p = len(A)
-    if p <= budgets.GROWTH_STARTS:
+    count = growth_starts(p)
+    if p <= count:
         return np.arange(p)
     order, lengths = decreasing_order(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
-    first = np.sort(order[: 2 * budgets.GROWTH_STARTS])
-    order[: 2 * budgets.GROWTH_STARTS] = first[decreasing_order(energies_of_largest(A, first, k))]
+    first = np.sort(order[: 2 * count])
+    order[: 2 * count] = first[decreasing_order(energies_of_largest(A, first, k))]
     covering, covered = [], np.zeros(p, dtype=bool)
     for feature in order:
         if not covered[feature]:
@@ -118,9 +160,9 @@ def starting_features(A: Array, k: int) -> Array:
             size = np.abs(A[feature])
             covered |= size >= budgets.GROWTH_SAME_REGION * lengths[feature] * lengths
             covered[top_k(size, k)] = True
-            if len(covering) == budgets.GROWTH_STARTS // 2:
+            if len(covering) == count // 2:
                 break
-    energetic = order[~np.isin(order, covering)][: budgets.GROWTH_STARTS - len(covering)]
+    energetic = order[~np.isin(order, covering)][: count - len(covering)]
     return np.concatenate([energetic, np.array(covering)])
 
 
@@ -146,7 +188,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     favor features of large variance that are unrelated to v, and all supports would become alike, so the denominator is
     at least l / 2. Equal supports are merged, and only the best continue.
     """
-    diagonal = A.diagonal()
+    diagonal, count = A.diagonal(), growth_starts(len(A))
     S, v = firsts[:, None], np.ones((len(firsts), 1))
     gradients, variances = A[firsts], diagonal[firsts]
     next_refit = 2.0
@@ -159,8 +201,8 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         half = 0.5 * (variances - diagonal[joining])
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
         S = np.column_stack([S, joining])
-        beam = max(budgets.GROWTH_BEAM, 2 * budgets.GROWTH_STARTS // size)
-        best = best_of_distinct(np.sort(S, axis=1), variances + gain, beam)
+        beam = max(count // budgets.GROWTH_NARROWING, 2 * count // size)
+        best = best_of_distinct(S, variances + gain, beam)
         S, v, joining, gain, slope = S[best], v[best], joining[best], gain[best], slope[best]
         length = np.hypot(slope, gain)
         cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
@@ -189,8 +231,8 @@ def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array
 
 
 def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
-    """Set the predicted gain to -inf for features that may not join: those in the support, or in a full group."""
-    np.put_along_axis(promised, S, -np.inf, axis=1)
+    """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
+    promised[np.arange(len(S))[:, None], S] = -np.inf
     if choice.groups is not None:
         _, labels = np.unique(choice.groups.labels, return_inverse=True)
         used = np.zeros((len(S), int(labels.max()) + 1), dtype=np.intp)
@@ -267,6 +309,10 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
 def gradients_of(A: Array, S: Array, v: Array) -> Array:
     """Return Av for each candidate, as rows."""
     b, k = S.shape
+    if len(A) <= budgets.SEARCH_DENSE_FEATURES:
+        V = np.zeros((b, len(A)))
+        V[np.arange(b)[:, None], S] = v
+        return V @ A
     return np.asarray(scipy.sparse.csr_array((v.ravel(), S.ravel(), np.arange(0, b * k + 1, k)), (b, len(A))) @ A)
 
 
@@ -302,11 +348,22 @@ def best_of_distinct(S: Array, variances: Array, count: int) -> Array:
     return first if len(first) <= count else first[top_k(variances[first], count)]
 
 
+@lru_cache(maxsize=4)
+def _feature_keys(count: int) -> Array:
+    return np.random.default_rng(budgets.SEARCH_SEED).integers(2**63, size=count)
+
+
 def distinct_rows(S: Array) -> Array:
-    """Return the first row of each of the supports, in the order of rows."""
-    rows = np.ascontiguousarray(S)
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    return np.sort(np.unique(keys, return_index=True)[1])
+    """Return the first row of each of the supports, in any order of its features, in the order of rows.
+
+    A support is recognized by the sum of random numbers of 63 bits, one for each feature.
+    """
+    keys = _feature_keys(1 << int(S.max(initial=0)).bit_length())[S].sum(axis=1)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return np.sort(order[first])
 
 
 def swap_features(
@@ -328,7 +385,9 @@ def swap_features(
             break
         least = budgets.SWAP_MIN_GAIN * value
         rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        entering = np.setdiff1d(choice.features, support, assume_unique=True)
+        inside = np.zeros(len(diagonal), dtype=bool)
+        inside[support] = True
+        entering = choice.features[~inside[choice.features]]
         a = rows[:, entering]
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value

@@ -9,9 +9,12 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.promising import chosen_by_directions, pool_size
+from rspca.algorithm.shared_work import SharedWork
+from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order, spread_columns
-from rspca.operators.base import OperatorMixin, chunks
+from rspca.linalg.vectors import coarse, spread_columns
+from rspca.operators.base import OperatorMixin
 
 
 class Pool(NamedTuple):
@@ -24,12 +27,21 @@ class Pool(NamedTuple):
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
 
 
-def make_pool(op: OperatorMixin, k: int, choice: Choice, known: list[Array]) -> Pool:
-    """Return the pool for supports of k features; it contains the `known` supports."""
+def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
+    """Return the pool for supports of k features; it contains the `known` supports.
+
+    If it cannot have all features, it has those that all pools share, and those that the leading directions choose.
+    """
+    op = data.source
     size = pool_size(op.shape[0], len(choice.features))
-    complete = size == len(choice.features)
-    features = choice.features if complete else promising_features(op, k, choice, known, size)
-    return _pool_of(op, features, complete=complete)
+    if size == len(choice.features):
+        return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+    lasting = work.lasting
+    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
+    enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
+    features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
+    return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 
 def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
@@ -37,139 +49,16 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
-    return _pool_of(op, np.unique(np.concatenate([*(support for support, _ in vectors), *near])), complete=False)
+    features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
+    return _pool_of(op, op.gram_matrix(features), features, complete=False)
 
 
-def _pool_of(op: OperatorMixin, features: Array, *, complete: bool) -> Pool:
-    gram = op.gram_matrix(features)
-    np.fill_diagonal(gram, op.sq_norms[features])  # more accurate than differences of products
+def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:
+    np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
     if 2 * op.shape[0] >= len(features):
         return Pool(features, gram, complete, gram.__matmul__)
     part = op if len(features) == op.shape[1] else op.restrict(features)
     return Pool(features, gram, complete, part.gram)
-
-
-def pool_size(m: int, n: int) -> int:
-    """Return the number of features in a pool, of n features with m samples."""
-    if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
-        return n
-    return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
-
-
-def promising_features(op: OperatorMixin, k: int, choice: Choice, known: list[Array], size: int) -> Array:
-    """Return about `size` features: what leading directions choose, neighborhoods, large variances and energies.
-
-    A few nearly equal features, such as linked SNPs, may have more variance than features spread over all of X. Their
-    rows of X'X are long, but not longer than those of features along the leading directions, unless these directions
-    are removed.
-    """
-    free, variances = Choice(choice.features), coarse(op.sq_norms)
-    share, half = size // budgets.POOL_DIRECTION_SHARE, budgets.POOL_NEIGHBORHOODS // 2
-    images = op.gram(random_signs(op))
-    energies, beyond_leading = row_energies_from(images)
-    pool = [choice.largest(variances, k), *known]  # enough for k features whatever the groups
-    pool.append(chosen_by_directions(low_rank_rows(op, images)[choice.features], k, choice.features, share))
-    leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
-    few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    pool += [free.largest(row, min(k, share // len(few))) for row in op.gram_rows(few)]
-    pool = [np.unique(np.concatenate(pool))]
-    worth = (variances, energies, beyond_leading, linkage(op))
-    pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    return np.unique(np.concatenate(pool))
-
-
-def random_signs(op: OperatorMixin) -> Array:
-    """Return vectors of random signs as columns; fewer vectors if there are very many features."""
-    n = op.shape[1]
-    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
-    signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
-    # signs are assigned by variance, not by index, so that the order of the features does not matter
-    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
-    return signs
-
-
-def row_energies_from(images: Array) -> tuple[Array, Array]:
-    """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
-
-    The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
-    approximate those of X'X, as in randomized singular value decompositions.
-    """
-    energies = np.einsum("ij,ij->i", images, images)
-    _, weights = np.linalg.eigh(images.T @ images)
-    rest = images @ weights[:, : max(1, weights.shape[1] - budgets.POOL_LEADING)]
-    return energies, np.einsum("ij,ij->i", rest, rest)
-
-
-def linkage(op: OperatorMixin) -> Array:
-    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
-
-    Columns are projected on a few random directions, which preserves their similarity. If there are too many features
-    to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
-    """
-    m, n = op.shape
-    count = budgets.POOL_PROJECTIONS
-    if n * count > budgets.POOL_PROBE_ENTRIES:
-        return np.zeros(n)
-    rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
-    directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
-    rows = np.asarray(op.rmatmat(directions), dtype=np.float64)
-    lengths = np.sqrt(op.sq_norms / max(float(op.sq_norms.max()), 1e-300))  # of columns, exactly: projections vary
-    rows *= (lengths / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
-    rows = rows.astype(np.float32)
-    compared = np.linspace(0, n - 1, min(n, budgets.POOL_LINKAGE_PAIRS // n)).astype(np.intp)
-    sums = np.zeros(n)
-    for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
-        products = rows[part] @ rows[compared].T
-        np.square(products, out=products)
-        sums[part] = np.einsum("ij,ij->i", products, products)
-    sums[compared] -= lengths[compared] ** 8  # each with itself
-    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
-        fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
-        sums[distance:] += fourth
-        sums[:-distance] += fourth
-    return sums
-
-
-def low_rank_rows(op: OperatorMixin, images: Array) -> Array:
-    """Return a row for each feature; the products of these rows approximate the leading part of X'X."""
-    weights = np.linalg.eigh(images.T @ images)[1][:, ::-1]
-    basis = np.linalg.qr(images @ weights[:, : 2 * budgets.POOL_LEADING])[0]
-    products = op.gram(basis)
-    values, weights = np.linalg.eigh(basis.T @ products)
-    return (basis @ weights[:, -budgets.POOL_LEADING :]) * np.sqrt(np.maximum(values[-budgets.POOL_LEADING :], 0.0))
-
-
-def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
-    """Return at most `count` features: the k largest along many directions of the leading part, best directions first.
-
-    The directions are rows of features: the longest ones, and others at equal steps in the order of their lengths. The
-    direction of each support then chooses again, as in truncated power steps.
-    """
-    tried = int(
-        np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
-    )
-    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
-    starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
-    directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
-    for _ in range(budgets.POOL_DIRECTION_STEPS):
-        blocks = np.array_split(directions, -(-len(directions) // budgets.POOL_DIRECTION_BLOCK))
-        parts = [largest_along(rows, block, k) for block in blocks]
-        supports, values = (np.concatenate(both) for both in zip(*parts, strict=True))
-        best = decreasing_order(values)[: budgets.POOL_DIRECTION_SUPPORTS]
-        supports, chosen = supports[best], rows[supports[best]]
-        along = np.einsum("bij,bj->bi", chosen, directions[best])
-        directions = np.einsum("bij,bi->bj", chosen, along)
-    first = np.unique(supports.ravel(), return_index=True)[1]
-    return features[supports.ravel()[np.sort(first)][:count]]
-
-
-def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]:
-    """Return for each direction its k features of largest projection, and the sum of these squared projections."""
-    lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
-    along = (directions / lengths) @ rows.T
-    np.square(along, out=along)
-    supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
-    return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)
 
 
 def exact_gram(op: OperatorMixin, features: Array) -> Array:

@@ -21,6 +21,13 @@ class ConfirmedProduct(NamedTuple):
     variance: float
 
 
+class Rows(NamedTuple):
+    """Orthonormal scores U, and the rows U'X."""
+
+    left: Array
+    rows: Array
+
+
 class Sketch:
     """U'X, where the q columns of U span the scores Xx of the vectors x multiplied so far.
 
@@ -29,37 +36,24 @@ class Sketch:
     ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
 
-    def __init__(self, op: OperatorMixin) -> None:
-        m, n = op.shape
-        self.source = op
-        self._left = np.empty((m, budgets.SKETCH_ROWS), order="F")
-        self._rows = np.empty((budgets.SKETCH_ROWS, n))
-        self._products = np.zeros((budgets.SKETCH_ROWS,) * 2)  # of the rows with each other
-        self._filled = self._multiplied = 0  # rows, and rows whose products with each other are computed
-        self._rounding = float(np.sqrt(np.finfo(op.dtype).eps))
-        variances = coarse(op.sq_norms)  # rounding, and threads, must not order equal variances
-        sampled = top_k(variances, max(n // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS))
-        numbers = np.empty((len(sampled), op.first_block))
-        # random numbers are assigned by variance, not by index, so that the order of the features does not matter
-        by_variance = decreasing_order(variances[sampled])
-        numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
-        if op.first_block > 1:
-            self._add_block(sampled, numbers)
-        else:
-            # the features of largest variance, and noise, so that no symmetry of X hides a direction from the start
-            start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
-            self.confirm(spread(unit(start), sampled, n))
-        self._converge_leading_direction()
+    exact = False
 
-    def _add_block(self, sampled: Array, V: Array) -> None:
-        """Add the directions that power steps on some columns lead to, in one read of X."""
-        part = self.source.restrict(sampled)
-        for _ in range(budgets.SKETCH_POWER_STEPS):
-            V = np.linalg.qr(part.gram(V))[0]
-        left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
-        sizes = np.linalg.norm(rest, axis=1)  # directions that explain only rounding are left out
-        left = left[:, sizes > self._rounding * np.max(sizes)]
-        self._add(left, self.source.rmatmat(left).T)
+    def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
+        m, n = op.shape
+        first = first_rows(op.undeflated, 1) if first is None else first
+        left, rows = op.deflated_rows(*first)
+        if not len(rows):  # earlier components explain all directions that were learned before
+            left, rows = first = first_rows(op, 1)
+        self.source = op
+        self._size = most_rows(n) + len(first.rows)
+        self._left = np.empty((m, self._size), order="F")
+        self._rows = np.empty((self._size, n))
+        self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
+        self._filled = self._multiplied = 0
+        self._rounding = rounding_of(op)
+        self._add(left, rows)
+        del left, rows  # they are copied
+        self._converge_leading_direction(products)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -71,9 +65,11 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self) -> None:
-        """Add rows, as Lanczos steps do, until the leading direction of the sketch is one of X."""
-        while self._filled < budgets.SKETCH_ROWS:
+    def _converge_leading_direction(self, products: float) -> None:
+        """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
+        used = 0
+        while self._filled < self._size and used < products:
+            used += 1
             v, before = self.directions()[0], self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
@@ -88,13 +84,18 @@ class Sketch:
         directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
         return [direction / np.linalg.norm(direction) for direction in directions]
 
+    def leading_rows(self, count: int) -> Array:
+        """Return a row for each feature such that their products are those of the leading part of X'X, about."""
+        weights = np.linalg.eigh(self._row_products())[1][:, -count:]
+        return (weights.T @ self._rows[: self._filled]).T
+
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as an operator with q rows instead of m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
     def confirm(self, x: Array) -> ConfirmedProduct:
-        """Multiply x by X and X' in one read, and add the result to the sketch."""
-        if self._filled == budgets.SKETCH_ROWS:
+        """Multiply x by X and X' in one read, and learn from it."""
+        if self._filled == self._size:
             self._drop_half()
         image, scores = self.source.gram_and_scores(x)
         self._add_scores(np.asarray(scores, dtype=np.float64), image)
@@ -132,17 +133,90 @@ class Sketch:
         return self._products[:count, :count]
 
     def _drop_half(self) -> None:
-        """Replace the rows by the leading half of their directions."""
-        half = budgets.SKETCH_ROWS // 2
-        values, weights = (part[..., -half:] for part in np.linalg.eigh(self._row_products()))
-        self._rows[:half] = weights.T @ self._rows
-        self._left[:, :half] = self._left @ weights
-        self._products[:half, :half] = np.diag(values)
-        self._filled = self._multiplied = half
+        """Keep the leading half of what is known."""
+        kept = self._size // 2
+        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
+        self._rows[:kept] = weights.T @ self._rows
+        self._left[:, :kept] = self._left @ weights
+        self._products[:kept, :kept] = np.diag(values)
+        self._filled = self._multiplied = kept
+
+
+def first_rows(op: OperatorMixin, n_components: int) -> Rows:
+    """Return orthonormal scores U and the rows U'X of about the leading directions, enough for so many components.
+
+    Power steps on some columns come first, which cost little. For several components, one step with all of X follows.
+    """
+    several = n_components > 1
+    count = first_count(op.shape[1], n_components) if several else op.first_block
+    sampled = longest_columns(op)
+    if count == 1:
+        numbers = _numbers(op, sampled, 1)
+        # features that vary most together, and some chance: no symmetry of X may hide a direction from the start
+        start = op.sq_norms[sampled] * (1.0 + budgets.SKETCH_START_NOISE * numbers[:, 0])
+        V = spread(unit(start), sampled, op.shape[1])[:, None]
+        return independent(op, *op.gram_and_scores(V))
+    left = first_scores(op, sampled, count)
+    rows = np.asarray(op.rmatmat(left), dtype=np.float64).T
+    for _ in range(several):
+        left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
+    return Rows(left, rows)
+
+
+def most_rows(n: int) -> int:
+    """Return the rows that a sketch of n features adds to the first ones, at most."""
+    return int(np.clip(budgets.SKETCH_ENTRIES // n, budgets.SKETCH_MIN_ROWS, budgets.SKETCH_ROWS))
+
+
+def first_count(n: int, n_components: int) -> int:
+    """Return the number of first rows for several components of n features; fewer if there are very many."""
+    wanted = budgets.SKETCH_FIRST_ROWS + 2 * n_components
+    return min(wanted, max(n_components + 2, budgets.SKETCH_ENTRIES // n))
+
+
+def longest_columns(op: OperatorMixin) -> Array:
+    """Return some features of largest variance, from whose columns the leading directions are learned first."""
+    count = max(op.shape[1] // budgets.SKETCH_COLUMN_STEP, budgets.SKETCH_MIN_COLUMNS)
+    return top_k(coarse(op.sq_norms), count)  # scaled features are alike: rounding, and threads, must not order them
+
+
+def first_scores(op: OperatorMixin, sampled: Array, count: int) -> Array:
+    """Return orthonormal scores of about the leading directions, at most `count`, from power steps on some columns."""
+    V, part = _numbers(op, sampled, count), op.restrict(sampled)
+    for _ in range(budgets.SKETCH_POWER_STEPS):
+        V = np.linalg.qr(part.gram(V))[0]
+    left, rest = np.linalg.qr(np.asarray(part.matmat(V), dtype=np.float64))
+    sizes = np.linalg.norm(rest, axis=1)  # of what each direction explains: none of nothing but rounding
+    return left[:, sizes > rounding_of(op) * np.max(sizes)]
+
+
+def _numbers(op: OperatorMixin, sampled: Array, count: int) -> Array:
+    """Return random vectors for these features as columns, at most `count`."""
+    numbers = np.empty((len(sampled), min(count, len(sampled))))
+    # numbers go to features by their variance, not by their place: so the order of the features does not matter
+    by_variance = decreasing_order(coarse(op.sq_norms[sampled]))
+    numbers[by_variance] = np.random.default_rng(len(sampled)).standard_normal(numbers.shape)
+    return numbers
+
+
+def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:
+    """Return orthonormal scores and their rows from scores T and images X'T, without what is rounding in them."""
+    scores = np.asarray(scores, dtype=np.float64)
+    values, weights = np.linalg.eigh(scores.T @ scores)
+    sure = values > rounding_of(op) * values[-1]
+    weights = weights[:, sure] / np.sqrt(values[sure])
+    return Rows(scores @ weights, weights.T @ images.T)
+
+
+def rounding_of(op: OperatorMixin) -> float:
+    """Return the share of the length of scores below which they are rounding."""
+    return float(np.sqrt(np.finfo(op.dtype).eps))
 
 
 class FullData:
-    """X itself in place of a sketch, for small data: the same methods, with exact results."""
+    """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
+
+    exact = True
 
     def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
         self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
@@ -150,6 +224,11 @@ class FullData:
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
         return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
+
+    def leading_rows(self, count: int) -> Array:
+        """Return a row for each feature such that their products are those of the leading part of X'X."""
+        pairs = leading_pairs(self.source, count, tol=self.tol)
+        return pairs.vectors * np.sqrt(pairs.values)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return all features."""

@@ -1,9 +1,35 @@
-"""The cache of compiled functions on disk: where it cannot be written, work continues without it."""
+"""Compilation by numba (extra `fast`), imported only for that, and the cache of compiled functions on disk."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def can_compile() -> bool:
+    """Return whether numba is installed and compilation is not disabled (NUMBA_DISABLE_JIT)."""
+    try:
+        import numba
+    except ImportError:
+        return False
+    return not getattr(numba.config, "DISABLE_JIT", False)
+
+
+def compiled(function: Function) -> Function:
+    """Return the function, compiled by numba on its first call; the machine code is cached for the next run.
+
+    It releases the GIL, so that the thread that handles an interrupt of the command line can run.
+    """
+    import numba
+
+    try:
+        made: Function = kept_if_possible(numba.njit(function, cache=True, nogil=True))
+    except RuntimeError:  # no folder for the cache
+        made = numba.njit(function, nogil=True)
+    return made
 
 
 def kept_if_possible(dispatcher: Any) -> Any:

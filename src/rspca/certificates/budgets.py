@@ -109,3 +109,6 @@ FOUND_ROUNDING = 64.0
 """Arithmetic: multiple of the rounding of products that the variance must exceed for the default method to use them."""
 CONTRADICTION = 1e-9
 """Arithmetic: relative excess of a variance over a bound that cannot be rounding, and is reported as an error."""
+FORMED_ERROR = 1e-7
+"""Arithmetic: error of a formed Gram matrix, relative to the variance of a component, above which X itself is used for
+a proof: a tenth of the usual tolerance."""

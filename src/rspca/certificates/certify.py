@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component
 from rspca.base.arguments import argument
 from rspca.base.checks import as_generator, check_choice, check_listener, check_real, check_sparsity, check_vector
+from rspca.base.memory import has_room
 from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
@@ -28,6 +28,7 @@ from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
 from rspca.operators.prepared import Prepared, prepared
+from rspca.operators.standardized import Scaled
 
 
 def certify(
@@ -103,9 +104,12 @@ def variance_given(
 def _left_by(
     before: list[Component], given: OperatorMixin, deflation: str, center: bool, scale: bool | str
 ) -> Prepared:
-    """Return the data, prepared, as earlier components leave them."""
+    """Return the data, prepared, as earlier components leave them.
+
+    Scores of vectors that nearly depend on each other have digits that a Gram matrix has not: then X itself is used.
+    """
     check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
-    data = prepared(given, center=center, scale=scale)
+    data = prepared(given, center=center, scale=scale, n_components=0 if before else 1)
     left = deflated(data.operator, before, DEFLATIONS[deflation])
     return data.with_operator(left, *given_earlier(len(before)))
 
@@ -183,14 +187,26 @@ def certify_prepared(
 
 
 def prover(
-    data: Prepared, seconds: float, *, refit: bool, s: float | None = None, limits: Groups | None = None, earlier: int
+    data: Prepared,
+    seconds: float,
+    *,
+    refit: bool,
+    deflation: str = "schur",
+    s: float | None = None,
+    limits: Groups | None = None,
+    earlier: Sequence[Component] = (),
 ) -> Prover:
     """Return the step of the loop that certifies a component, and replaces it by what the proof improved.
 
     `seconds` is the time for each component. `refit` says whether loadings may be replaced, `s` and `limits` are those
-    of the rounding, `earlier` is how many components there are already.
+    of the rounding, `earlier` are the components that there are already, taken off by `deflation`.
     """
-    number = itertools.count(earlier)
+    before = list(earlier)
+    unit = balanced(data.operator)[1]
+
+    def in_units(op: OperatorMixin) -> OperatorMixin:
+        return op if unit == 1.0 else Scaled(op, np.full(op.shape[1], 1.0 / unit))
+
     words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
 
     def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
@@ -199,7 +215,9 @@ def prover(
 
         deadline = time.perf_counter() + seconds
         at_most = max(k, len(component.support))  # Algorithm 1 of the paper may draw more than k features
-        left = data.with_operator(op, *given_earlier(next(number)), *words)
+        if _hidden_by_forming(op, at_most, component.variance) and _has_room(data.operator.unformed):
+            op = deflated(in_units(data.operator.unformed), before, DEFLATIONS[deflation])
+        left = data.with_operator(op, *given_earlier(len(before)), *words)
         rng = np.random.default_rng(0)
         proof = certify_prepared(
             left, at_most, component.support, deadline=deadline, tol=1e-6, rng=rng, on_step=on_step
@@ -214,11 +232,23 @@ def prover(
                 probability = inclusion_probabilities(near, float(s or k))
         proof = proof.of(support, loadings, op.to_float64().attained(support, loadings))
         report("certified", 0, proof.lower, proof.upper)
-        return replace(
+        proven = replace(
             component, support=support, loadings=loadings, inclusion_probability=probability, certificate=proof
         )
+        before.append(proven)
+        return proven
 
     return prove
+
+
+def _hidden_by_forming(op: OperatorMixin, k: int, variance: float) -> bool:
+    """Return whether the error of a formed Gram matrix is too large for a proof: then X itself has more digits."""
+    return float(top_sum(op.gram_errors() ** 2, k)) > budgets.FORMED_ERROR * variance
+
+
+def _has_room(op: OperatorMixin) -> bool:
+    """Return whether the columns of X fit into memory, in float64 and twice."""
+    return op.has_samples and has_room(16 * op.shape[0] * op.shape[1])
 
 
 def given_earlier(count: int) -> tuple[str, ...]:
@@ -291,7 +321,8 @@ def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) ->
     constant[eligible] = False
     error = float(np.sqrt(top_sum(op.rounding() ** 2, k)))
     products = (op.shape[0] + 16) * EPS * float(top_sum(norms, k))
-    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + op.gram_error)
+    formed = float(top_sum(op.gram_errors() ** 2, k))
+    return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + formed)
 
 
 def _given_support(loadings: Any, k: int, n: int) -> Array:

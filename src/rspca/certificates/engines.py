@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rspca.base.machine_code import is_kept
+from rspca.base.machine_code import can_compile, is_kept
 from rspca.base.types import Array
 from rspca.certificates import budgets, nodes
-from rspca.certificates.compiled import can_compile, compiled_copies
+from rspca.certificates.compiled import compiled_copies
 from rspca.certificates.progress import Progress
 
 

@@ -10,7 +10,7 @@ from rspca.base.types import Array
 from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.rank_one import GRAM_CANCELLATION_MAX
+from rspca.operators.low_rank import GRAM_CANCELLATION_MAX
 
 _norms: WeakKeyDictionary[OperatorMixin, Array] = WeakKeyDictionary()
 

@@ -19,6 +19,8 @@ NEARLY_TIED = 1e-3
 """Arithmetic: relative distance of a level to the largest magnitude below which three digits of it are lost."""
 SAMPLE_VALUES = 512
 """Values that enclose the k-th largest of many; n must be 8 times as large: benchmarks/budgets.py."""
+COARSE_BLOCK = 2**16
+"""Values that `coarse` rounds at a time: they stay in cache, and many take no more memory than their result."""
 LEVEL_GUESSES = 6
 """Times that `l1_l2_maximizer` guesses its non-zeros before it uses all magnitudes: benchmarks/budgets.py."""
 
@@ -78,8 +80,12 @@ def decreasing_order(values: Array) -> Array:
 
 def coarse(values: Array) -> Array:
     """Return values rounded to 16 binary digits, so that an order by them does not depend on the rounding of sums."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 2.0**16), exponent - 16)
+    out = np.empty(len(values))
+    for start in range(0, len(values), COARSE_BLOCK):
+        part = slice(start, start + COARSE_BLOCK)
+        mantissa, exponent = np.frexp(values[part])
+        out[part] = np.ldexp(np.round(mantissa * 2.0**16), exponent - 16)
+    return out
 
 
 def largest_in_columns(values: Array, k: int) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from rspca.algorithm.component import Options, check_memory
 from rspca.algorithm.feature_limits import Choice, Groups, limits
 from rspca.algorithm.loop import LoopOptions
-from rspca.algorithm.results import Decomposition
+from rspca.algorithm.results import Component, Decomposition
 from rspca.base.arguments import argument
 from rspca.base.checks import (
     as_generator,
@@ -23,8 +23,10 @@ from rspca.base.checks import (
 )
 from rspca.base.memory import keep_freed_blocks
 from rspca.base.threads import threads_for
+from rspca.base.types import Array
 from rspca.certificates.certify import prover
-from rspca.linalg.explained_variance import added_squares, largest_cosine, scores_of
+from rspca.linalg.explained_variance import added_squares, largest_cosine
+from rspca.linalg.vectors import spread_columns
 from rspca.methods import METHODS
 from rspca.methods.registry import Method, MethodSettings
 from rspca.operators.base import OperatorMixin
@@ -93,36 +95,43 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
             f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
         )
     before = op.passes
-    check_memory(op, max(ks), sketched=method.rounds and settings.run.options["solver"] == "linearized")
+    sketched = method.rounds and settings.run.options["solver"] == "linearized"
+    check_memory(op, max(ks), sketched=sketched, n_components=n_components)
     keep_freed_blocks()
-    data = prepared(op, center=settings.center, scale=settings.scale)
+    data = prepared(op, center=settings.center, scale=settings.scale, n_components=n_components)
     op, run, prove = data.operator, settings.run, None
     if method.rounds:
         run = run._replace(options={**run.options, "groups": limits})
     if settings.certify:
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
-        prove = prover(data, seconds, refit=refit, s=s, limits=limits, earlier=len(loop.earlier))
+        deflation, earlier = run.deflation, loop.earlier
+        prove = prover(data, seconds, refit=refit, deflation=deflation, s=s, limits=limits, earlier=earlier)
     with threads_for(op):
         components = method.run(op, ks, run, rng, loop, prove)
         left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
-        V = np.vstack([c.dense() for c in components])
         measured, unit = balanced(op)
-        scores = scores_of(measured, V)
+        scores = np.column_stack([measured.scores(c.support, c.loadings) for c in components])
     return Decomposition(
         components=components,
         method=method.name,
-        mean=data.mean,
-        scale=data.divisor,
+        mean=np.array(data.mean),
+        scale=np.array(data.divisor),
         sample_components=left,
         explained_variance=unit**2 * added_squares(scores),
         total_variance=float(op.sq_norms.sum() - op.offset * n),
-        orthogonality=largest_cosine(V.T),
+        orthogonality=largest_cosine(_used_rows(components)),
         score_correlation=largest_cosine(scores),
         passes=op.passes - before,
         has_samples=op.has_samples,
-        n_samples=op.shape[0] if op.has_samples else 0,
+        n_samples=data.n_samples,
     )
+
+
+def _used_rows(components: list[Component]) -> Array:
+    """Return components as columns, with rows only for the features that any of them uses."""
+    used = np.unique(np.concatenate([c.support for c in components]))
+    return spread_columns([(c.loadings, np.searchsorted(used, c.support)) for c in components], len(used))
 
 
 def _check_certifiable(method: Method, deflation: str, certify: bool, seconds: float) -> None:

@@ -16,7 +16,7 @@ from rspca.linalg.vectors import soft, spread
 from rspca.methods.penalty import Solved, closest_from_above
 from rspca.methods.registry import Method
 from rspca.operators.base import OperatorMixin
-from rspca.operators.rank_one import RankOneUpdate
+from rspca.operators.low_rank import LowRankUpdate
 
 
 class Penalty(NamedTuple):
@@ -84,7 +84,7 @@ def check_gpower(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> d
 def masked(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> OperatorMixin:
     """X - u b', u the unit scores (at a fixed point the u of the ascent), b = X'u on the support of v: the l0 way."""
     u = scores / np.linalg.norm(scores)
-    return RankOneUpdate(op, u, np.where(v != 0.0, op.rmatmat(u), 0.0))
+    return LowRankUpdate(op, u, np.where(v != 0.0, op.rmatmat(u), 0.0))
 
 
 def single_unit(

@@ -14,12 +14,13 @@ from rspca.algorithm.deflate import DEFLATIONS, Deflation
 from rspca.algorithm.loop import LoopOptions, Prover, all_together, one_by_one
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
+from rspca.algorithm.shared_work import FitWork
 from rspca.base.arguments import argument, spelled
 from rspca.base.checks import as_generator, check_choice, check_integer, check_real, check_sparsity
 from rspca.base.types import OnStep
 from rspca.operators.base import OperatorMixin
 
-GIVEN_BY_THE_LOOP = ("normalization", "rng")
+GIVEN_BY_THE_LOOP = ("normalization", "rng", "work")
 """Keyword arguments of a finder that are no options of its method."""
 Check = Callable[[OperatorMixin, list[int], dict[str, Any]], dict[str, Any]]
 """(op, ks, options) -> the options as the finder takes them; raises if they, or data of this size, are refused."""
@@ -39,7 +40,8 @@ class Method:
 
     `find(op, k, report, **options)` returns one component as `Found`: a support of at most k features and loadings of
     any length. Its keyword arguments are the options of the method. If it takes `rng`, it gets a random stream of its
-    own for each component. If it takes `normalization`, it normalizes the loadings itself; otherwise the loop does.
+    own for each component; if it takes `work`, what the components of one fit share. If it takes `normalization`, it
+    normalizes the loadings itself; otherwise the loop does.
     """
 
     name: str
@@ -132,8 +134,10 @@ class Method:
         if "normalization" in self._parameters:
             find, normalization = partial(find, normalization=normalization), None
         finders = [find] * len(ks)
+        if "work" in self._parameters:
+            finders = [partial(find, work=FitWork(len(ks)))] * len(ks)
         if "rng" in self._parameters:
-            finders = [partial(find, rng=stream) for stream in rng.spawn(len(ks))]
+            finders = [partial(f, rng=stream) for f, stream in zip(finders, rng.spawn(len(ks)), strict=True)]
         own = self.own_deflation if settings.deflation == "own" else None
         deflate, pairs = own or DEFLATIONS[settings.deflation], list(zip(ks, finders, strict=True))
         return one_by_one(pairs, op, deflate=deflate, normalization=normalization, loop=loop, prove=prove)

@@ -10,6 +10,7 @@ import numpy as np
 from rspca.algorithm.component import ROUNDINGS, Options, rspca_component
 from rspca.algorithm.loop import Found
 from rspca.algorithm.relax import SOLVERS
+from rspca.algorithm.shared_work import FitWork
 from rspca.base.checks import check_choice, check_draws, check_real
 from rspca.base.threads import small_products_in_one_thread
 from rspca.base.types import Report
@@ -18,11 +19,19 @@ from rspca.operators.base import OperatorMixin
 
 
 def rspca(
-    op: OperatorMixin, k: int, report: Report, *, normalization: str, rng: np.random.Generator, **options: Any
+    op: OperatorMixin,
+    k: int,
+    report: Report,
+    *,
+    normalization: str,
+    rng: np.random.Generator,
+    work: FitWork | None = None,
+    **options: Any,
 ) -> Found:
     """Return a component by randomized rounding; `options` are the fields of :class:`Options`."""
     with small_products_in_one_thread():
-        return rspca_component(op, k, report, options=Options(**options), normalization=normalization, rng=rng)
+        chosen = Options(**options)
+        return rspca_component(op, k, report, options=chosen, normalization=normalization, rng=rng, work=work)
 
 
 def check_rspca(options: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -73,6 +73,26 @@ class Meter:
         self.passes += share
 
 
+class Moments(NamedTuple):
+    """Column sums and Gram matrix of X - 1 shift', both in float64, and the lengths of the terms of both."""
+
+    shift: Array
+    sums: Array
+    gram: Array
+    lengths: Array
+    """Entries of the Gram matrix of m rows are off by at most (m + 64) eps times two of them."""
+
+    def about(self, shift: Array, m: int) -> Moments:
+        """Return the moments of m rows about another shift."""
+        move, gram = self.shift - shift, self.gram.copy()
+        if move.any():
+            half = self.sums + 0.5 * m * move
+            for part in chunks(len(move), 8 * len(move)):
+                gram[part] += np.multiply.outer(half[part], move)
+                gram[part] += np.multiply.outer(move[part], half)
+        return Moments(shift, self.sums + m * move, gram, self.lengths + np.sqrt(m) * np.abs(move))
+
+
 class OperatorMixin:
     """Everything that follows from ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns``.
 
@@ -86,10 +106,12 @@ class OperatorMixin:
     first_block: int = 8
     """Vectors that are multiplied at once while nothing is known of X; where one read serves all of them, they cost
     little more than one: benchmarks/speed.py."""
+    gram_in_memory: bool = False
+    """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
-    gram_error: float = 0.0
-    """Bound on the spectral norm of the difference of X'X to the Gram matrix it represents, beyond `rounding`."""
+    moments_in_float64: bool = False
+    """Whether `moments` are those of the numbers that X holds, up to the rounding of float64, whatever the type."""
     _share: float = 1.0
     """Share of all columns of the data whose passes are counted."""
     _restriction: tuple[Array, OperatorMixin] | None = None
@@ -160,6 +182,48 @@ class OperatorMixin:
                 out[columns, rows] = out[rows, columns].T
         return out
 
+    def gram_about(self, support: Array, mean: Array) -> Array:
+        """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
+        gram, mean = self.gram_matrix(support), mean[support]
+        for part in chunks(len(mean), 8 * len(mean)):
+            gram[part] -= np.multiply.outer(self.shape[0] * mean[part], mean)
+        return gram
+
+    def deflated_gram(self, gram: Array, support: Array) -> Array | None:
+        """Return X_S'X_S from that of the undeflated X, in place; None if too many of its digits would cancel."""
+        return gram
+
+    def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
+        """Return orthonormal scores U and rows U'X from those of the undeflated X."""
+        return left, rows
+
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """Return X[:, features] from `part`, these columns of the undeflated X."""
+        return part
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64 for two sets of features, without the columns of either all at once: for a search."""
+        out = np.empty((len(rows), len(columns)))
+        for down in chunks(len(rows), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+            left = _as_float64(self.columns(rows[down])).T
+            for across in chunks(len(columns), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+                out[down, across] = left @ _as_float64(self.columns(columns[across]))
+        return out
+
+    def moments(self) -> Moments:
+        """Column sums and the whole Gram matrix; about a shift near the means where one pass can make it so.
+
+        Sums are those of float64: what is taken off the Gram matrix must belong to it.
+        """
+        m, n = self.shape
+        parts = (self.columns(np.arange(part.start, part.stop)) for part in chunks(n, m * 8))
+        sums = np.concatenate([block.sum(axis=0, dtype=np.float64) for block in parts])
+        return moments_about_zero(sums, self.gram_matrix(np.arange(n)))
+
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths g of the terms of `gram_about`: entries are off by at most (m + 64) eps g_i g_j, in float64."""
+        return self.rounding_lengths() + np.sqrt(self.shape[0]) * np.abs(mean)
+
     def gram_rows(self, support: Array) -> Array:
         """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
         return _as_float64(self.rmatmat(self.columns(support))).T
@@ -182,6 +246,13 @@ class OperatorMixin:
         """Bound on the length of the errors of each column that are not of products, such as those of a scale."""
         return np.zeros(self.shape[1])
 
+    def gram_errors(self) -> Array:
+        """Lengths e with |v'(X'X - A)v| <= (|v|'e)^2 for all v, A the Gram matrix that X stands for; beyond `rounding`.
+
+        On k features the spectral norm of the difference is at most the sum of their e^2.
+        """
+        return np.broadcast_to(0.0, (self.shape[1],))
+
     def rounding(self) -> Array:
         """Bound on the Euclidean norm of the rounding errors in each column of X, as products see it; float64."""
         return float(np.finfo(self.dtype).eps) * self.rounding_lengths() + self.data_errors()
@@ -195,7 +266,7 @@ class OperatorMixin:
         sums = (self.shape[0] + len(support) + 64) * float(np.finfo(np.float64).eps) * self.rounding_lengths()[support]
         error = float(np.abs(loadings) @ (self.rounding()[support] + sums))
         length = max(float(np.linalg.norm(scores)) - error, 0.0)
-        return max(length**2 - self.gram_error * float(loadings @ loadings), 0.0)
+        return max(length**2 - float(np.abs(loadings) @ self.gram_errors()[support]) ** 2, 0.0)
 
     def variances(self, V: Array) -> Array:
         """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
@@ -232,10 +303,29 @@ class OperatorMixin:
             out[part] = np.einsum("ij,ij->j", block, block)
         return out
 
+    @property
+    def entries(self) -> int:
+        """Numbers that one product reads: all m n, or those that are stored."""
+        m, n = self.shape
+        return m * n
+
+    @property
+    def undeflated(self) -> OperatorMixin:
+        """X before earlier components were taken off it."""
+        return self
+
+    @property
+    def unformed(self) -> OperatorMixin:
+        """X with samples, where a Gram matrix was formed of them; otherwise the operator itself."""
+        return self
+
     @cached_property
     def sums(self) -> Array:
         """``column_sums()``, computed once."""
         return self.column_sums()
+
+    def forget_sums(self) -> None:
+        """Free the memory of `sums` and `sq_norms`, where it matters: the means and the norms about them suffice."""
 
     @cached_property
     def sq_norms(self) -> Array:
@@ -333,6 +423,11 @@ class Adapted(DataOperator):
         """X[:, support], dense."""
         self._meter.add(self._part(support))
         return _as(self._inner.columns(support), self.dtype)
+
+
+def moments_about_zero(sums: Array, gram: Array) -> Moments:
+    """Return the moments of columns that were not shifted."""
+    return Moments(np.zeros(len(sums)), sums, gram, np.sqrt(np.diagonal(gram)))
 
 
 def chunks(length: int, bytes_each: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -23,6 +23,11 @@ class ColumnCache:
         """Bytes of the cached columns."""
         return len(self._columns) * self.column_bytes
 
+    def missing(self, support: Array) -> Array:
+        """Return the columns of a support that are not cached, sorted."""
+        with self._lock:
+            return np.array(sorted(set(support.tolist()) - self._columns.keys()), dtype=np.intp)
+
     def take(self, support: Array, read: Callable[[Array], list[Array]]) -> Array:
         """Return a copy of X[:, support], by rows; `read` is called once for all columns that are not cached."""
         names = support.tolist()

@@ -123,7 +123,7 @@ def standardize(op: OperatorMixin, *, center: bool, scale: bool | str) -> Operat
             f"X has one sample; centering leaves nothing of it. Give more samples or {argument('center', False)}."
         )
     check_finite(op.sums)
-    mean = op.sums / m
+    mean = np.broadcast_to(0.0, op.shape[1]) if center else op.sums / m
     if center:
         op = Centered(op)
         mean = op.mean

@@ -19,7 +19,8 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import without_mask
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter, OperatorMixin
+from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin
+from rspca.operators.column_cache import ColumnCache
 from rspca.operators.dense import DenseOperator
 from rspca.operators.in_memory import float_type
 from rspca.operators.plink import Calls, PackedOperator, Part
@@ -31,7 +32,10 @@ BLOCKS_PER_THREAD = 2
 MAX_BLOCK_BYTES = 1 << 28
 """Bytes of the largest block; it limits what is computed again if a worker is lost."""
 FETCHED_BYTES = 1 << 26
-"""Bytes up to which columns are fetched to this process, so that iterations on them need no messages."""
+"""Bytes up to which columns are fetched to this process and cached, so that work on them needs no messages."""
+SMALL_FETCH_BYTES = 1 << 22
+"""Bytes of columns that take no longer to fetch than the answer to a request; products with few columns are computed
+here: benchmarks/scale.py."""
 CONNECT_SECONDS = 5
 """Seconds to wait for a scheduler before an error."""
 
@@ -39,7 +43,9 @@ CONNECT_SECONDS = 5
 class ClusterOperator(DataOperator):
     """X cut along its longer axis into blocks that live on workers.
 
-    A product sends each block its part of a vector and returns its part of the result: m + n numbers in all.
+    A product sends each block its part of a vector and returns its part of the result: m + n numbers in all. Every
+    request costs the latency of the scheduler, so columns that were fetched are cached, and products with few columns
+    are computed in this process.
     """
 
     def __init__(
@@ -59,21 +65,45 @@ class ClusterOperator(DataOperator):
         self.blocks = list(blocks)
         self.axis = axis
         self._slices = [slice(int(a), int(b)) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self._cache = ColumnCache(self._column_bytes(1), FETCHED_BYTES)
+
+    def _column_bytes(self, count: int) -> int:
+        return self.shape[0] * count * self._dtype.itemsize
+
+    def _fetch_is_small(self, support: Array) -> bool:
+        """Return whether fetching what is not cached of these columns takes no longer than a request."""
+        if self._column_bytes(len(support)) > FETCHED_BYTES:
+            return False
+        return self._column_bytes(len(self._cache.missing(support))) <= SMALL_FETCH_BYTES
 
     def _call_blocks(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """Return the results of this method of each block; None for blocks whose arguments are None."""
-        with _losses_reported(self.client):
-            futures = self._submit(method, arguments)
-            results = iter(self.client.gather(futures))
+        """Return the results of this method of each block; None for blocks whose arguments are None. One request."""
+        results = iter(self._gather(self._submit(method, arguments)))
         return [None if values is None else next(results) for values in arguments]
 
+    def _gather(self, futures: Any) -> Any:
+        """Return the results of futures: every answer of the workers comes this way."""
+        with _losses_reported(self.client):
+            return self.client.gather(futures)
+
     def _submit(self, method: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """Return the futures of this method of each block, without those whose arguments are None."""
-        return [
-            self.client.submit(_call, block, method, *values, pure=False)
-            for block, values in zip(self.blocks, arguments, strict=True)
-            if values is not None
-        ]
+        """Return the futures of this method of each block, without those whose arguments are None. One message."""
+        called = [(block, values) for block, values in zip(self.blocks, arguments, strict=True) if values is not None]
+        blocks, rest = [block for block, _ in called], [values for _, values in called]
+        return self._map(_call, blocks, [method] * len(blocks), rest) if blocks else []
+
+    def _map(self, function: Any, *arguments: Sequence[Any]) -> list[Any]:
+        """Return futures of a function of each of the arguments, in one message to the scheduler."""
+        with _losses_reported(self.client):
+            return list(self.client.map(function, *arguments, pure=False))
+
+    def _reduced(self, method: str, arguments: tuple[Any, ...], add: Any) -> Any:
+        """Return the results of this method of all blocks, added up by the workers in a fixed order. One request."""
+        futures = self._submit(method, [arguments] * len(self.blocks))
+        while len(futures) > 1:
+            pairs = self._map(add, futures[:-1:2], futures[1::2])
+            futures = [*pairs, *futures[len(futures) - len(futures) % 2 :]]
+        return self._gather(futures[0])
 
     def _sum(self, answers: Sequence[Any], shape: tuple[int, ...]) -> Array:
         """Return the sum in float64, in the order of the blocks, whichever finished first."""
@@ -84,19 +114,23 @@ class ClusterOperator(DataOperator):
         return total
 
     def matmat(self, V: Array, /) -> Array:
-        """X V; blocks of columns on which V is zero are not called."""
+        """X V; in this process if V has few rows that are not zero, otherwise by the blocks on which it is not zero."""
         V = np.asarray(V, dtype=self._dtype)
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if self._fetch_is_small(used):
+            return self.columns(used) @ V[used]
         if self.axis == 0:
             self._meter.add(self._share)
             return np.concatenate(self._call_blocks("matmat", [(V,)] * len(self.blocks)))
         pieces = [V[part] for part in self._slices]
-        used = sum(np.count_nonzero(piece.any(axis=1) if piece.ndim == 2 else piece) for piece in pieces)
-        self._meter.add(self._share * used / self.shape[1])
+        self._meter.add(self._part(used))
         answers = self._call_blocks("matmat", [(piece,) if piece.any() else None for piece in pieces])
         return self._sum(answers, (self.shape[0], *V.shape[1:])).astype(self._dtype)
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U."""
+        if U.ndim == 2 and U.shape[1] == 0:
+            return np.zeros((self.shape[1], 0), dtype=self._dtype)
         self._meter.add(self._share)
         U = np.asarray(U, dtype=self._dtype)
         if self.axis == 1:
@@ -115,8 +149,15 @@ class ClusterOperator(DataOperator):
         return self._sum(products, (self.shape[1], *V.shape[1:])), np.concatenate(scores)
 
     def columns(self, support: Array, /) -> Array:
-        """X[:, support], fetched."""
+        """X[:, support], fetched; columns that fit the cache are fetched once."""
         support = np.asarray(support, dtype=np.intp)
+        if 0 < self._column_bytes(len(support)) <= FETCHED_BYTES:
+            return self._cache.take(support, lambda missing: list(np.ascontiguousarray(self._fetched(missing).T)))
+        return self._fetched(support)
+
+    def _fetched(self, support: Array) -> Array:
+        if len(support) == 0:
+            return np.empty((self.shape[0], 0), dtype=self._dtype)
         self._meter.add(self._part(support))
         if self.axis == 0:
             return np.concatenate(self._call_blocks("columns", [(support,)] * len(self.blocks)))
@@ -130,6 +171,8 @@ class ClusterOperator(DataOperator):
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64."""
         support = np.asarray(support, dtype=np.intp)
+        if self._fetch_is_small(support):
+            return np.asarray(self.columns(support), dtype=np.float64) @ loadings
         self._meter.add(self._part(support))
         if self.axis == 0:
             return np.concatenate(self._call_blocks("scores", [(support, loadings)] * len(self.blocks)))
@@ -140,19 +183,60 @@ class ClusterOperator(DataOperator):
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S in float64."""
-        if self.axis == 1:
+        support = np.asarray(support, dtype=np.intp)
+        if self.axis == 1 or self._fetch_is_small(support):
             return super().gram_block(support)
         self._meter.add(self._part(support))
-        answers = self._call_blocks("gram_block", [(np.asarray(support),)] * len(self.blocks))
-        return self._sum(answers, (len(support), len(support)))
+        return np.asarray(self._reduced("gram_block", (support,), np.add))
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64, added up over blocks of rows by the workers."""
-        if self.axis == 1:
+        """X_S'X_S in float64, in one request: of columns in this process, or of blocks of rows added by the workers."""
+        support = np.asarray(support, dtype=np.intp)
+        if self._computed_here(support):
             return super().gram_matrix(support)
         self._meter.add(self._part(support))
-        answers = self._call_blocks("gram_matrix", [(np.asarray(support),)] * len(self.blocks))
-        return self._sum(answers, (len(support), len(support)))
+        if self.axis == 0:
+            return np.asarray(self._reduced("gram_matrix", (support,), np.add))
+        return self._gram_of_blocks(support)
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, in one request."""
+        rows, columns = np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp)
+        both = np.union1d(rows, columns)
+        if self._computed_here(both):
+            return super().gram_between(rows, columns)
+        if self.axis == 0:
+            self._meter.add(self._part(both))
+            return np.asarray(self._reduced("gram_between", (rows, columns), np.add))
+        return self.gram_matrix(both)[np.ix_(np.searchsorted(both, rows), np.searchsorted(both, columns))]
+
+    def _computed_here(self, support: Array) -> bool:
+        """Return whether a Gram matrix is computed from columns in this process, and fetch them all at once if so."""
+        fits = 0 < self._column_bytes(len(support)) <= FETCHED_BYTES
+        here = fits and (self.axis == 1 or self._fetch_is_small(support))
+        if here:
+            self.columns(self._cache.missing(support))
+        return here
+
+    def _gram_of_blocks(self, support: Array) -> Array:
+        """Return X_S'X_S of blocks of columns: workers exchange columns, and only products are sent here."""
+        places = [at for at in self._places(support) if len(at)]
+        futures = self._submit("columns", self._local(support, self._places(support)))
+        pairs = [(i, j) for i in range(len(futures)) for j in range(i + 1)]
+        left, right = [futures[i] for i, _ in pairs], [futures[j] for _, j in pairs]
+        out = np.empty((len(support), len(support)))
+        for (i, j), product in zip(pairs, self._gather(self._map(_product, left, right)), strict=True):
+            out[np.ix_(places[i], places[j])] = product
+            out[np.ix_(places[j], places[i])] = product.T
+        return out
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in one read, each block about a shift of its own, added up by the workers."""
+        if self.axis == 1:
+            return super().moments()
+        self._meter.add(self._share)
+        moments: Moments = self._reduced("counted_moments", (), _added_moments)[0]
+        return moments
 
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
@@ -170,8 +254,7 @@ class ClusterOperator(DataOperator):
     def _moments(self) -> tuple[Array, Array]:
         """Sums and sums of squares of the columns: one read, because each block caches both."""
         self._meter.add(self._share)
-        nothing: list[tuple[Any, ...]] = [()] * len(self.blocks)
-        sums, squares = (self._call_blocks(method, nothing) for method in ("column_sums", "column_sq_norms"))
+        sums, squares = zip(*self._call_blocks("sums_and_sq_norms", [()] * len(self.blocks)), strict=True)
         return self._joined(sums), self._joined(squares)
 
     def _joined(self, answers: Sequence[Any]) -> Array:
@@ -187,7 +270,7 @@ class ClusterOperator(DataOperator):
         support = np.asarray(support, dtype=np.intp)
         share = self._part(support)
         in_order = bool(np.all(np.diff(support) > 0))
-        if not in_order or len(support) * self.shape[0] * self._dtype.itemsize <= FETCHED_BYTES:
+        if not in_order or self._column_bytes(len(support)) <= FETCHED_BYTES:
             return DenseOperator(np.ascontiguousarray(self.columns(support)), meter=self._meter, share=share)
         return self._fewer(support, "restrict", share)
 
@@ -375,12 +458,45 @@ def _step(client: Any, length: int, nbytes: int) -> int:
 # --- functions that workers run; they must be importable to be sent ---------------------------------------------------
 
 
-def _call(block: OperatorMixin, method: str, *arguments: Any) -> Any:
+def _call(block: OperatorMixin, method: str, arguments: tuple[Any, ...]) -> Any:
     if isinstance(block, PackedOperator):
         import numba
 
         numba.set_num_threads(1)  # the worker already runs a thread for each task
+    if method in _COMPUTED:
+        return _COMPUTED[method](block)
     return getattr(block, method)(*arguments)
+
+
+def _sums_and_sq_norms(block: OperatorMixin) -> tuple[Array, Array]:
+    return block.column_sums(), block.column_sq_norms()
+
+
+CountedMoments = tuple[Moments, int]
+"""Moments, and number of rows."""
+
+
+def _counted_moments(block: OperatorMixin) -> CountedMoments:
+    return block.moments(), block.shape[0]
+
+
+_COMPUTED = {"sums_and_sq_norms": _sums_and_sq_norms, "counted_moments": _counted_moments}
+"""What workers compute of a block beyond its methods, by name."""
+
+
+def _added_moments(first: CountedMoments, second: CountedMoments) -> CountedMoments:
+    """Return the moments of the rows of both about the shift of the first.
+
+    Shifts are near the means of rows, so they differ by no more than the rows themselves do: no digits are lost.
+    """
+    (known, m), (other, other_m) = first, second
+    other = other.about(known.shift, other_m)
+    lengths = np.hypot(known.lengths, other.lengths)
+    return Moments(known.shift, known.sums + other.sums, known.gram + other.gram, lengths), m + other_m
+
+
+def _product(left: Array, right: Array) -> Array:
+    return np.asarray(left, dtype=np.float64).T @ np.asarray(right, dtype=np.float64)
 
 
 def _calls(block: PackedOperator) -> Calls:
@@ -394,7 +510,7 @@ def _by_rows(data: Any) -> Any:
 def _block(data: Any) -> OperatorMixin:
     if scipy.sparse.issparse(data):
         return SparseOperator(each_entry_once(data.tocsr()))
-    return DenseOperator(np.ascontiguousarray(without_mask(data)))
+    return DenseOperator(np.require(without_mask(data), requirements=["C_CONTIGUOUS", "ALIGNED"]))
 
 
 def _open_packed(pieces: list[tuple[str, Array]], n_people: int, people: Array | None, dtype: str) -> PackedOperator:

@@ -7,16 +7,21 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
-from rspca.operators.rank_one import RankOneUpdate, loses_digits, minus_outer, subtract_outer
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.low_rank import LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
 from rspca.operators.wrapper import Wrapper
 
+ROWS_MIN_SHARE = 1e-2
+"""Arithmetic: share of a direction that must be left for its row to be used; errors grow tenfold at most."""
 GRAM_MIN_SHARE = 1e-6
 """Arithmetic: share of the trace of a Gram matrix that deflation must leave for a search to use the difference."""
 ROUNDING_MULTIPLE = 4.0
 """Arithmetic: multiple of the rounding error of a deflated column up to which its length is only rounding."""
 DOUBTFUL_SHARE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
 """Arithmetic: share of a squared norm below which a difference to it may have lost all its digits."""
+KNOWN_SCORES, P_FACTOR = 0.1, 1.25
+"""Arithmetic: error of variances that were taken off, relative to them, up to which the errors of what is left are
+known; and the factor 1.1 / 0.9 by which a projection then differs from that of the exact Gram matrix."""
 
 FIRST_BLOCK = OperatorMixin.first_block
 """Vectors multiplied at once at first: after a first component several directions have similar variance, and all should
@@ -87,6 +92,11 @@ class Deflated(Wrapper):
         lengths = self.inner.rounding_lengths()
         return lengths + np.abs(self.v) * float(np.abs(self.v) @ lengths)
 
+    def gram_errors(self) -> Array:
+        """Errors of X'X, and of the part along v."""
+        errors = self.inner.gram_errors()
+        return errors + np.abs(self.v) * float(np.abs(self.v) @ errors)
+
     def data_errors(self) -> Array:
         """Errors of the columns, of the scores that are subtracted from them, and of the direction v."""
         errors = self.inner.data_errors()
@@ -105,97 +115,168 @@ class Deflated(Wrapper):
         part = self.v[support]
         if not part.any():
             return self.inner.restrict(support)
-        return RankOneUpdate(self.inner.restrict(support), self.left, part)
+        return LowRankUpdate(self.inner.restrict(support), self.left, part)
 
 
 class ScoreDeflated(Wrapper):
-    """(I - u u') X, u the unit scores of an earlier component: Schur deflation A - Avv'A / v'Av."""
+    """(I - UU')X, the columns of U orthonormal scores of earlier components: Schur deflation, all of it at once.
+
+    One component takes A to A - Avv'A / v'Av = X'(I - uu')X, u the unit scores Xv / |Xv|.
+    """
 
     first_block = FIRST_BLOCK
 
-    amplification = 1.0
-    """Factor by which subtracting the part along u enlarges an error of X'X."""
-
-    def __init__(self, inner: OperatorMixin, u: Array, direction_error: float = 0.0) -> None:
+    def __init__(
+        self,
+        inner: OperatorMixin,
+        U: Array,
+        direction_errors: Array | float = 0.0,
+        *,
+        loadings: Array | None = None,
+        weights: Array | None = None,
+    ) -> None:
         super().__init__(inner)
-        self.u = np.asarray(u, dtype=np.float64)
-        self.loadings: Array = np.asarray(inner.rmatmat(self.u), dtype=np.float64)
-        self.direction_error = direction_error
-        """Bound on the distance of u from the exact unit vector."""
+        self.U = as_columns(U)
+        if loadings is None:  # nothing is read where nothing was taken off yet
+            loadings = inner.rmatmat(self.U) if self.U.shape[1] else np.empty((inner.shape[1], 0))
+        self.loadings: Array = np.asarray(loadings, dtype=np.float64)
+        """X'U."""
+        self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
+        """Bounds on the distance of each u from the unit vector that it stands for."""
+        self.weights = weights
+        """W with U = XW, where X'X has an error, which taking off U enlarges; None where it has none."""
+
+    @property
+    def undeflated(self) -> OperatorMixin:
+        """X."""
+        return self.inner
+
+    def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
+        """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
+        loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None
+        if self.inner.gram_errors().any():
+            before = np.empty((len(v), 0)) if self.weights is None else self.weights
+            weights = np.column_stack([before, v - before @ (self.loadings.T @ v)])
+        return ScoreDeflated(
+            self.inner,
+            np.column_stack([self.U, u]),
+            np.append(self.direction_errors, direction_error),
+            loadings=np.column_stack([self.loadings, loadings]),
+            weights=weights,
+        )
 
     def matmat(self, V: Array, /) -> Array:
-        """(I - u u') X V."""
+        """(I - UU') X V."""
         product = self.inner.matmat(V)
-        return minus_outer(product, self.u, self.u @ product)
+        return minus_outer(product, self.U, self.U.T @ product)
 
     def rmatmat(self, U: Array, /) -> Array:
-        """X'(I - u u')U."""
-        return minus_outer(self.inner.rmatmat(U), self.loadings, self.u @ U)
+        """X'(I - UU')U."""
+        return minus_outer(self.inner.rmatmat(U), self.loadings, self.U.T @ U)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V without their parts along u."""
-        if np.any(shift):  # u'1 does not vanish, so the fused form below would miss a term
+        """X'T and T = X V, less what U explains of them."""
+        if np.any(shift):  # U'1 does not vanish, so the fused form below would miss a term
             return super().gram_and_scores(V, shift)
         product, scores = self.inner.gram_and_scores(V)
-        explained = self.loadings @ V
-        return minus_outer(product, self.loadings, explained), minus_outer(scores, self.u, explained)
+        explained = self.loadings.T @ V
+        return minus_outer(product, self.loadings, explained), minus_outer(scores, self.U, explained)
+
+    def gram(self, V: Array) -> Array:
+        """X'X V less what U explains of it."""
+        return minus_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
 
     def scores(self, support: Array, loadings: Array) -> Array:
-        """Scores less their part along u, in float64."""
-        scores = self.inner.scores(support, loadings)
-        return scores - self.u * (self.u @ scores)
+        """Scores less their part along U, in float64."""
+        return self.unexplained(self.inner.scores(support, loadings))
+
+    def unexplained(self, scores: Array) -> Array:
+        """Return scores less their part along U, twice, so that nothing but rounding is left of it."""
+        for _ in range(2):
+            scores = scores - self.U @ (self.U.T @ scores)
+        return scores
 
     def columns(self, support: Array, /) -> Array:
-        """X_S - u (X'u)_S'."""
-        return minus_outer(self.inner.columns(support), self.u, self.loadings[support])
+        """X_S - U (X'U)_S'."""
+        return minus_outer(self.inner.columns(support), self.U, self.loadings[support].T)
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S less the part along u, unless most of it would cancel."""
-        gram, loadings = self.inner.gram_matrix(support), self.loadings[support]
-        before = float(np.trace(gram))
+        """X_S'X_S less the part along U, unless most of it would cancel."""
+        gram = self.deflated_gram(self.inner.gram_matrix(support), support)
+        return super().gram_matrix(support) if gram is None else gram
+
+    def deflated_gram(self, gram: Array, support: Array) -> Array | None:
+        """X_S'X_S less the part along U; None if most of it cancels."""
+        loadings, before = self.loadings[support], float(np.trace(gram))
         subtract_outer(gram, loadings, loadings)
-        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else super().gram_matrix(support)
+        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else None
+
+    def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
+        """Return orthonormal scores and their rows, without the directions that U explains."""
+        explained = self.U.T @ left
+        values, weights = np.linalg.eigh(np.eye(len(rows)) - explained.T @ explained)
+        weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
+        out = np.empty((weights.shape[1], rows.shape[1]))
+        for part in chunks(rows.shape[1], 8 * len(rows)):
+            out[:, part] = weights.T @ (rows[:, part] - explained.T @ self.loadings[part].T)
+        return (left - self.U @ explained) @ weights, out
+
+    def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
+        """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
+        return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Squared norms less the squared part along u."""
+        """Squared norms less the squared part along U."""
         if shift is not None:
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
-        return _without_rounding(norms - self.loadings**2, norms, self)
+        return _without_rounding(norms - np.einsum("ij,ij->i", self.loadings, self.loadings), norms, self)
 
     def samples_gram(self, weights: Array | None = None) -> Array:
-        """(I - u u') X W X' (I - u u'), unless that would cancel most of it."""
+        """(I - UU') X W X' (I - UU'), unless that would cancel most of it."""
         if loses_digits(self, weights):
             return super().samples_gram(weights)
         gram = self.inner.samples_gram(weights)
-        along = gram @ self.u
-        return gram - np.outer(along, self.u) - np.outer(self.u, along - self.u * float(along @ self.u))
+        gram = gram - self.U @ (self.U.T @ gram)
+        return gram - (gram @ self.U) @ self.U.T
 
     def rounding_lengths(self) -> Array:
-        """Lengths of the data plus those of the part that is subtracted."""
-        return self.inner.rounding_lengths() + np.abs(self.loadings)
+        """Lengths of the data and of what is taken off."""
+        return self.inner.rounding_lengths() + np.abs(self.loadings).sum(axis=1)
 
     def data_errors(self) -> Array:
-        """Errors of the columns, and of the direction u."""
-        turned = np.abs(self.loadings) + np.sqrt(self.inner.sq_norms)
-        return self.inner.data_errors() + self.direction_error * (1.0 + self.direction_error) * turned
+        """Errors of the columns, and of the directions U: each turns what those before it left."""
+        errors = self.direction_errors * (1.0 + self.direction_errors)
+        rounding = (self.shape[0] + 64) * float(np.finfo(np.float64).eps) * self.inner.rounding_lengths() ** 2
+        squares = self.loadings**2
+        left = self.inner.sq_norms[:, None] - (np.cumsum(squares, axis=1) - squares)
+        lengths = np.sqrt(np.maximum(left, 0.0) + rounding[:, None])
+        return self.inner.data_errors() + (np.abs(self.loadings) + lengths) @ errors
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Error of X'X, which dividing by the variance of the scores amplifies."""
-        return self.inner.gram_error * self.amplification
+    def gram_errors(self) -> Array:
+        """Errors of X'X, which taking off U enlarges.
+
+        What is left of A is (I - P)'A(I - P) with P = W(X'U)', and no other P leaves less. So an error E of A changes
+        it by at most |(I - P)'E(I - P)|, with the P of either matrix. Those differ by less than a quarter if the scores
+        that were taken off are known to a tenth of their variance; otherwise nothing is known.
+        """
+        errors = self.inner.gram_errors()
+        if self.weights is None:
+            return errors
+        along = np.abs(self.weights).T @ errors
+        if float(along @ along) > KNOWN_SCORES:
+            return errors + np.sqrt(self.inner.sq_norms)
+        return P_FACTOR * (errors + np.abs(self.loadings) @ along)
 
     def to_float64(self) -> OperatorMixin:
-        """(I - u u') X with products in float64, X'u computed again."""
+        """(I - UU') X with products in float64, X'U computed again."""
         if self.dtype == np.float64:
             return self
-        out = ScoreDeflated(self.inner.to_float64(), self.u, self.direction_error)
-        out.amplification = self.amplification
-        return out
+        return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, weights=self.weights)
 
-    def restrict(self, support: Array) -> RankOneUpdate:
-        """X_S - u (X'u)_S' as a rank-one update of the restricted data."""
-        return RankOneUpdate(self.inner.restrict(support), self.u, self.loadings[support])
+    def restrict(self, support: Array) -> LowRankUpdate:
+        """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
+        return LowRankUpdate(self.inner.restrict(support), self.U, self.loadings[support])
 
 
 def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
@@ -205,9 +286,13 @@ def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
     error is not small. So small differences are computed again from the columns, whose lengths have only their own
     rounding errors.
     """
-    eps = float(np.finfo(op.dtype).eps)
-    error = np.maximum(64 * eps * terms, 2.0 * np.sqrt(terms) * eps * op.inner.rounding_lengths())
-    small = np.flatnonzero((terms > 0.0) & (left < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms, error)))
+    eps, lengths, doubtful = float(np.finfo(op.dtype).eps), op.inner.rounding_lengths(), []
+    for part in chunks(len(left), 8):
+        error = np.maximum(64 * eps * terms[part], 2.0 * np.sqrt(terms[part]) * eps * lengths[part])
+        below = left[part] < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms[part], error)
+        doubtful.append(part.start + np.flatnonzero((terms[part] > 0.0) & below))
+        lengths[part] = error
+    small, error = np.concatenate(doubtful), lengths
     if len(small) and op.has_samples:
         left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
         error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2

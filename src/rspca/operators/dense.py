@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Literal, cast
 
@@ -11,7 +12,8 @@ from rspca.base.threads import shared_if_large
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, OperatorMixin, chunks, returned_by
+from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
+from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import InMemory, float_type
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -32,6 +34,14 @@ FLOAT64_BLOCK_BYTES = 1 << 26
 SHIFTED_SHARE = 0.1
 """Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
 benchmarks/centering.py."""
+FAR_SHIFT = 100.0
+"""Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
+digits of sixteen would be lost."""
+EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
+MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
+"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
+benchmarks/users.py."""
 
 
 @returned_by("restrict")
@@ -158,12 +168,36 @@ class DenseOperator(InMemory):
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, block of rows by block of rows."""
         self._meter.add(self._part(support))
-        out, whole = np.zeros((len(support), len(support))), np.array_equal(support, np.arange(self.shape[1]))
+        out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
         for part in chunks(self.shape[0], self.shape[1] * 8):
             rows = self._rows(part) if whole else self._rows_of(part, support)
-            rows = np.asarray(rows, dtype=np.float64)
-            out += rows.T @ rows
+            out.add(np.asarray(rows, dtype=np.float64))
+        return out.matrix()
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, block of rows by block of rows."""
+        self._meter.add(self._part(rows) + self._part(columns))
+        out = np.zeros((len(rows), len(columns)))
+        for part in chunks(self.shape[0], self.shape[1] * 8):
+            left, right = self._rows_of(part, rows), self._rows_of(part, columns)
+            out += np.asarray(left, dtype=np.float64).T @ np.asarray(right, dtype=np.float64)
         return out
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in one read, in float64, about the means of some rows where these are not small."""
+        m, n = self.shape
+        some = self._rows(slice(0, m, max(1, m // SUMMED_ROWS)))
+
+        def rows() -> Iterator[Array]:
+            self._meter.add(self._share)
+            return (self._rows(part) for part in moments_blocks(m, n))
+
+        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)))
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
@@ -249,6 +283,46 @@ class DenseOperator(InMemory):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
+
+
+def moments_blocks(m: int, n: int) -> Iterator[slice]:
+    """Return the blocks of m rows of n features whose products are added up."""
+    return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
+
+
+def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
+    """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
+
+    Rows that are ordered may have told little of the others, and a shift far from the mean costs digits.
+    """
+    moments, m = _moments_about(rows(), shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, off = np.diagonal(moments.gram), moments.sums / m
+        far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
+    return _moments_about(rows(), np.where(far, shift + off, shift))[0] if far.any() else moments
+
+
+def _moments_about(blocks: Iterable[Array], shift: Array) -> tuple[Moments, int]:
+    """Return the moments of blocks of rows about a shift, and how many rows there are."""
+    n = len(shift)
+    sums, products, m = np.zeros(n), GramSum(n), 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            rows = np.asarray(block, dtype=np.float64)
+            rows = rows - shift if shift.any() else rows
+            sums += np.ones(len(rows)) @ rows
+            products.add(rows)
+            m += len(rows)
+    gram = products.matrix()
+    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), m
+
+
+def near_means(rows: Array) -> Array:
+    """Return a shift for each column that brings it near zero: the mean of some rows; zeros where means are small."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, spread = rows.mean(axis=0), rows.std(axis=0)
+        small = np.all(np.abs(mean) <= 2.0 * spread) or not np.isfinite(mean).all()
+    return np.zeros(rows.shape[1]) if small else mean
 
 
 def _take(X: Array, support: Array) -> Array:

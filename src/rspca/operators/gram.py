@@ -36,6 +36,7 @@ class GramOperator(OperatorMixin):
     """
 
     has_samples = False
+    gram_in_memory = True
 
     def __init__(self, A: Any, *, offset: float = 0.0) -> None:
         A = _checked(A)
@@ -53,7 +54,7 @@ class GramOperator(OperatorMixin):
         self.matrix = A if worst >= 0.0 else (vectors * values) @ vectors.T
         """A without negative eigenvalues, which no bound may be below."""
         # rounding of a backward stable decomposition of A, and of the products that form A and its root
-        self.gram_error = 16.0 * len(A) * float(np.finfo(np.float64).eps) * float(values[-1])
+        self._error = 16.0 * len(A) * float(np.finfo(np.float64).eps) * float(values[-1])
         self.offset = offset
         self._factor = DenseOperator((root + root.T) / 2.0)
 
@@ -119,6 +120,10 @@ class GramOperator(OperatorMixin):
         size = np.abs(loadings)
         error = (2 * len(support) + 8) * float(np.finfo(np.float64).eps) * float(size @ np.abs(block) @ size)
         return max(float(loadings @ block @ loadings) - error, 0.0)
+
+    def gram_errors(self) -> Array:
+        """Rounding of the decomposition, in spectral norm, which is not relative to the columns."""
+        return np.full(self.shape[1], np.sqrt(self._error))
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Diagonal of A."""

@@ -19,11 +19,11 @@ MEAN_CORRECTIONS = 4
 
 
 class NearZero(NamedTuple):
-    """X - 1 shift', its column means, the shift, and which columns are constant."""
+    """X - 1 shift', its column means, the shift, if there is one, and which columns are constant."""
 
     op: OperatorMixin
     mean: Array
-    shift: Array
+    shift: Array | None
     constant: Array
 
 
@@ -34,7 +34,7 @@ def near_zero(op: OperatorMixin) -> NearZero:
     by their entries after subtracting a number of the same float type, which is exact where it matters.
     """
     m, n = op.shape
-    mean, shift, constant = op.sums / m, np.zeros(n), np.zeros(n, dtype=bool)
+    mean, shift, constant = op.sums / m, None, np.zeros(n, dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
         about_mean = op.sq_norms - m * mean**2
         doubtful = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * about_mean) & np.isfinite(mean) & (mean != 0.0)
@@ -48,8 +48,10 @@ def near_zero(op: OperatorMixin) -> NearZero:
         still = doubtful[columns] & (norms == 0.0)
         far = doubtful[columns] & ~still & ~(part.sq_norms <= FAR_FROM_ZERO[op.dtype] * norms)
         constant[columns[still]], mean[columns[still]] = True, nearest[still]
-        shift[columns[far]], mean[columns[far]] = nearest[far], rest[far]
-    return NearZero(op.shifted(shift) if shift.any() else op, mean, shift, constant)
+        if far.any():
+            shift = np.zeros(n)
+            shift[columns[far]], mean[columns[far]] = nearest[far], rest[far]
+    return NearZero(op if shift is None or not shift.any() else op.shifted(shift), mean, shift, constant)
 
 
 def about(op: OperatorMixin, mean: Array) -> tuple[OperatorMixin, Array]:

@@ -9,7 +9,10 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import standardize
+from rspca.operators.moments import WithMoments
 from rspca.operators.standardized import Centered, Scaled
+from rspca.operators.tall import FormedGram, gram_is_cheaper
+from rspca.operators.wrapper import Wrapper
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Prepared:
     """What was subtracted from each column."""
     divisor: Array
     """What each column was divided by."""
+    n_samples: int
+    """Rows of X, 0 for a Gram matrix; the operator has fewer if the Gram matrix was formed."""
     description: tuple[str, ...]
     """The same in words: what a certificate assumes."""
 
@@ -31,18 +36,25 @@ class Prepared:
         return replace(self, operator=operator, description=(*self.description, *words))
 
 
-def prepared(op: OperatorMixin, *, center: bool, scale: bool | str) -> Prepared:
-    """Return data centered and scaled implicitly, after refusing values that cannot be worked on."""
+def prepared(op: OperatorMixin, *, center: bool, scale: bool | str, n_components: int = 1) -> Prepared:
+    """Return data centered and scaled implicitly, after refusing values that cannot be worked on.
+
+    Tall data are worked on as their Gram matrix, if that takes less time for so many components; never for 0 of them.
+    """
+    tall = op.has_samples and gram_is_cheaper(op.shape, n_components)
+    if tall and not isinstance(op, Wrapper):
+        op = WithMoments(op)
     op = standardize(op, center=center, scale=scale)
     mean, divisor = _affine(op)
-    scale = scale if isinstance(scale, str) else bool(scale)
-    return Prepared(op, bool(center), scale, mean, divisor, _description(op, center, scale))
+    scale, n_samples = scale if isinstance(scale, str) else bool(scale), op.shape[0] if op.has_samples else 0
+    words = _description(op, center, scale)
+    return Prepared(FormedGram(op) if tall else op, bool(center), scale, mean, divisor, n_samples, words)
 
 
 def _affine(op: OperatorMixin) -> tuple[Array, Array]:
     """Return the mean and the divisor that `standardize` put round the data."""
     n = op.shape[1]
-    mean, divisor = np.zeros(n), np.ones(n)
+    mean, divisor = np.broadcast_to(0.0, n), np.broadcast_to(1.0, n)  # without memory of their own
     if isinstance(op, Scaled):
         constant = op.weights == 0.0  # such columns are left out; they count as not scaled
         divisor, op = 1.0 / np.where(constant, 1.0, op.weights), op.inner

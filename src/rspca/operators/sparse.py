@@ -11,11 +11,9 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
-from rspca.operators.base import BLOCK_BYTES, Meter, chunks
+from rspca.operators.base import Meter, Moments, moments_about_zero
 from rspca.operators.in_memory import InMemory
-
-SPARSE_PRODUCT_SHARE = 0.01
-"""Share of the multiplications of a dense product up to which the sparse product is faster: benchmarks/speed.py."""
+from rspca.operators.sparse_gram import gram_of_rows
 
 
 def each_entry_once(X: Any) -> Any:
@@ -26,9 +24,17 @@ def each_entry_once(X: Any) -> Any:
     return X
 
 
+def _view(kind: Any, shape: tuple[int, int], arrays: tuple[Array, Array, Array]) -> Any:
+    """Return a sparse matrix of these arrays; given them at once, SciPy would copy parts of longer arrays."""
+    out = kind(shape, dtype=arrays[0].dtype)
+    out.data, out.indices, out.indptr = arrays
+    return out
+
+
 class SparseOperator(InMemory):
     """A SciPy CSR or CSC matrix or array, each entry stored once; never made dense, centered only by a wrapper."""
 
+    moments_in_float64 = True
     first_block = 1
     """A block of vectors costs as much as the same vectors one by one, and then each can use those before it."""
 
@@ -36,6 +42,11 @@ class SparseOperator(InMemory):
         if X.dtype not in (np.float32, np.float64):  # SciPy would convert in each product; indices stay shared
             X = type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
         super().__init__(X, meter, share)
+
+    @property
+    def entries(self) -> int:
+        """Stored entries."""
+        return int(self.X.nnz)
 
     def to_float64(self) -> SparseOperator:
         """X with its stored entries in float64."""
@@ -78,9 +89,9 @@ class SparseOperator(InMemory):
         blocks = []
         for first, last in itertools.pairwise(cuts):
             part = slice(X.indptr[first], X.indptr[last])
-            rows = (X.data[part], X.indices[part], X.indptr[first : last + 1] - X.indptr[first])
-            block = type(X)(rows, shape=(last - first, self.shape[1]))
-            blocks.append((block, block.T))
+            arrays = X.data[part], X.indices[part], X.indptr[first : last + 1] - X.indptr[first]
+            shape = (int(last - first), self.shape[1])
+            blocks.append((_view(type(X), shape, arrays), _view(type(X.T), shape[::-1], arrays)))
         return blocks
 
     @cached_property
@@ -95,21 +106,21 @@ class SparseOperator(InMemory):
         return np.asarray(self._by_column[:, support].toarray())
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64: a sparse product, or a dense one of a few rows at a time."""
+        """X_S'X_S in float64."""
         self._meter.add(self._part(support))
         whole = np.array_equal(support, np.arange(self.shape[1]))
-        rows = (self.X if whole else self._by_column[:, support]).tocsr().astype(np.float64, copy=False)
-        m, n = rows.shape
-        if float(np.sum(np.diff(rows.indptr).astype(np.float64) ** 2)) <= SPARSE_PRODUCT_SHARE * m * n**2:
-            product = (rows.T @ rows).tocoo()
-            out = np.zeros((n, n))
-            out[product.row, product.col] = product.data
-            return out
-        out = np.zeros((n, n))
-        for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
-            block = rows[part].toarray()
-            out += block.T @ block
-        return out
+        return gram_of_rows(self.X if whole else self._by_column[:, support])
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in float64, about zero, because stored zeros cost nothing only there."""
+        sums = self._column_totals(np.asarray(self.X.data, dtype=np.float64))
+        return moments_about_zero(sums, self.gram_matrix(np.arange(self.shape[1])))
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, by a sparse product."""
+        self._meter.add(self._part(rows) + self._part(columns))
+        left, right = (self._by_column[:, some].astype(np.float64, copy=False) for some in (rows, columns))
+        return np.asarray((left.T @ right).toarray())
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2: the stored entries one by one, the zeros by their number."""
@@ -131,6 +142,11 @@ class SparseOperator(InMemory):
         """Column sums of these values at the stored entries: a product, which is faster than np.bincount."""
         values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
         return np.asarray(values.T @ np.ones(self.shape[0]))
+
+    def forget_sums(self) -> None:
+        """Free vectors of n numbers: there may be more features than samples and entries of each."""
+        vars(self).pop("sums", None)
+        vars(self).pop("sq_norms", None)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings in float64, from the stored entries."""

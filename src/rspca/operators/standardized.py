@@ -6,13 +6,16 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
+from rspca.operators.low_rank import LowRankUpdate, loses_digits, minus_outer
 from rspca.operators.near_zero import near_zero
-from rspca.operators.rank_one import RankOneUpdate, loses_digits, minus_outer, subtract_outer
 from rspca.operators.wrapper import Wrapper
 
 CANCELLATION_MAX = {np.dtype(np.float32): 100.0, np.dtype(np.float64): 1e4}
 """Arithmetic: ratio of a sum of squares to a variance obtained from it by subtraction: two digits of seven are lost
 in float32, four of sixteen in float64."""
+
+EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 
 
 class Centered(Wrapper):
@@ -46,7 +49,7 @@ class Centered(Wrapper):
             inner, inner_mean, shift, constant = near_zero(inner)
         super().__init__(inner)
         self.inner_mean: Array = inner_mean
-        self.shift: Array = np.zeros(self.shape[1]) if shift is None else shift
+        self.shift: Array = np.broadcast_to(0.0, self.shape[1]) if shift is None else shift
         self.constant: Array = np.zeros(self.shape[1], dtype=bool) if constant is None else constant
         """Constant columns that are not zero: products leave them out, because only rounding would remain of them."""
         self._constant = np.flatnonzero(self.constant)
@@ -54,7 +57,7 @@ class Centered(Wrapper):
     @property
     def mean(self) -> Array:
         """Column means of X."""
-        return self.shift + self.inner_mean
+        return self.shift + self.inner_mean if self.shift.any() else self.inner_mean
 
     def matmat(self, V: Array, /) -> Array:
         """(X - 1 mean') V."""
@@ -78,9 +81,8 @@ class Centered(Wrapper):
         V = self._without_constant(V)
         product, scores = self.inner.gram_and_scores(V, self.inner_mean @ V + shift)
         # Exact scores sum to zero. These do so up to rounding, which a large mean would amplify.
-        total = np.sum(scores, axis=0, dtype=np.float64)
-        product = product - np.multiply.outer(self.inner_mean, total)
-        return self._without_constant(product), scores
+        total = np.asarray(np.sum(scores, axis=0, dtype=np.float64))
+        return self._without_constant(minus_outer(product, self.inner_mean, total)), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Centered scores in float64, about their own mean, which is more accurate than the column means."""
@@ -98,12 +100,24 @@ class Centered(Wrapper):
         return columns
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S about the mean: the product less that of the means."""
-        gram, mean = self.inner.gram_matrix(support), self.inner_mean[support]
-        subtract_outer(gram, self.shape[0] * mean, mean)
+        """X_S'X_S about the mean: the means are taken off the product, as far as they are not shifted before."""
+        gram = self.inner.gram_about(support, self.inner_mean)
         constant = self.constant[support]
         gram[constant], gram[:, constant] = 0.0, 0.0
         return gram
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C about the mean."""
+        gram = self.inner.gram_between(rows, columns)
+        gram -= np.multiply.outer(self.shape[0] * self.inner_mean[rows], self.inner_mean[columns])
+        gram[self.constant[rows]], gram[:, self.constant[columns]] = 0.0, 0.0
+        return gram
+
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths of the terms of X'X about the mean; the mean itself is rounded, which enters X'X squared."""
+        root = np.sqrt(self.shape[0])
+        lengths = self.inner.gram_lengths(self.inner_mean) + np.sqrt(EPS) * root * np.abs(self.inner_mean)
+        return np.where(self.constant, 0.0, lengths) + root * np.abs(mean)
 
     def column_sums(self) -> Array:
         """Zeros."""
@@ -120,12 +134,13 @@ class Centered(Wrapper):
     def _about_mean(self) -> Array:
         """Sum of squares less that of the mean; computed about the mean if the difference would lose digits."""
         m, n = self.shape
-        raw = self.inner.column_sq_norms()
+        raw = self.inner.sq_norms
         with np.errstate(over="ignore", invalid="ignore"):
             norms = raw - m * self.inner_mean**2
             doubtful = np.flatnonzero(~(raw <= CANCELLATION_MAX[self.dtype] * norms) & ~self.constant)
         if len(doubtful) > n // 10:
             return self.inner.column_sq_norms(self.inner_mean)
+        self.inner.forget_sums()
         if len(doubtful):
             norms[doubtful] = self.inner.restrict(doubtful).column_sq_norms(self.inner_mean[doubtful])
         return norms
@@ -142,8 +157,16 @@ class Centered(Wrapper):
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data, of the centered data, and of the means."""
-        means = np.sqrt(self.shape[0]) * np.abs(self.inner_mean)
-        return np.where(self.constant, 0.0, self.inner.rounding_lengths() + np.sqrt(self.sq_norms) + means)
+        squares = self.shape[0] * np.square(self.inner_mean)
+        lengths = np.sqrt(squares)
+        lengths += np.sqrt(self.sq_norms)
+        if isinstance(self.inner, Wrapper):
+            lengths += self.inner.rounding_lengths()
+        else:  # columns as they are given
+            squares += self.sq_norms
+            lengths += np.sqrt(squares, out=squares)
+        lengths[self._constant] = 0.0
+        return lengths
 
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means."""
@@ -158,7 +181,7 @@ class Centered(Wrapper):
         """X' - mean 1'."""
         if len(self._constant):
             return super().transposed()
-        return RankOneUpdate(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
+        return LowRankUpdate(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
 
     def to_float64(self) -> OperatorMixin:
         """X - 1 mean' with products in float64, the means computed again."""
@@ -216,6 +239,10 @@ class Scaled(Wrapper):
         gram *= w
         return gram
 
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C, scaled."""
+        return self.weights[rows, None] * self.inner.gram_between(rows, columns) * self.weights[columns]
+
     def gram_rows(self, support: Array) -> Array:
         """X_S'X, scaled before the product if there are samples, because unscaled squares may leave float range."""
         if self.inner.has_samples:
@@ -244,10 +271,13 @@ class Scaled(Wrapper):
         """Errors of the data, scaled."""
         return self.weights * self.inner.data_errors()
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Error of X'X, scaled."""
-        return self.inner.gram_error * float(self.weights.max(initial=0.0)) ** 2
+    def gram_lengths(self, mean: Array | float = 0.0) -> Array:
+        """Lengths of the terms of X'X, scaled."""
+        return self.weights * self.inner.gram_lengths() + np.sqrt(self.shape[0]) * np.abs(mean)
+
+    def gram_errors(self) -> Array:
+        """Errors of X'X, scaled."""
+        return self.weights * self.inner.gram_errors()
 
     def attained(self, support: Array, loadings: Array) -> float:
         """Return a proven lower bound on the variance of the loadings."""

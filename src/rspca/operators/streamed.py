@@ -17,11 +17,12 @@ import scipy.sparse
 from rspca.base.arguments import argument
 from rspca.base.checks import spelled, without_mask
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter, OperatorMixin, chunks
+from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
-from rspca.operators.dense import DenseOperator
+from rspca.operators.dense import SUMMED_ROWS, DenseOperator, moments_blocks, moments_of, near_means
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
+from rspca.operators.sparse_gram import gram_of_rows
 from rspca.operators.stored_rows import StoredRows, row_bytes_of
 
 DEFAULT_MEMORY = 1 << 30
@@ -30,6 +31,8 @@ BLOCKS_IN_MEMORY = 6
 """Blocks that exist at once: as read, the next one, as floats, and products of them. Counted."""
 MAX_BLOCK_BYTES = 1 << 24
 """Bytes of the largest block: both products of a fused pass find it in the last-level cache: benchmarks/scale.py."""
+CACHED_SHARE = 0.1
+"""Share of the columns up to which those of a Gram matrix are cached: limit of memory."""
 STREAMED_SHARE = 0.5
 """Share of the machine's memory above which a mapped file is streamed; the system's cache would not hold it."""
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -157,12 +160,58 @@ class BlockOperator(DataOperator):
             yield part, block.toarray() if scipy.sparse.issparse(block) else block
 
     def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S in float64, in one read."""
+        """X_S'X_S in float64, in one read; of columns in the cache if these are few."""
+        support = np.asarray(support, dtype=np.intp)
+        if self._few(support):
+            self.columns(self._cache.missing(support))
+            return super().gram_matrix(support)
         out = np.zeros((len(support), len(support)))
-        for _, block in self._stream_columns(np.asarray(support, dtype=np.intp)):
-            rows = np.asarray(block, dtype=np.float64)
-            out += rows.T @ rows
+        for _, rows in self._stream():
+            out += _gram_of(rows[:, support])
         return out
+
+    def moments(self) -> Moments:
+        """Sums and Gram matrix in one read, in float64; dense rows about the means of the first where not small."""
+        first = self._floats(self._reading()(slice(0, min(SUMMED_ROWS, self.shape[0]))))
+        if scipy.sparse.issparse(first):
+            return self._sparse_moments()
+        shift = near_means(np.asarray(first, dtype=np.float64))
+        return moments_of(
+            lambda: (rows[some] for _, rows in self._stream() for some in moments_blocks(*rows.shape)), shift
+        )
+
+    def _sparse_moments(self) -> Moments:
+        """Sums and Gram matrix of sparse rows about zero, in one read."""
+        n = self.shape[1]
+        sums, gram = np.zeros(n), np.zeros((n, n))
+        for _, rows in self._stream():
+            rows = each_entry_once(rows.tocsr())
+            sums += _sums_of_sparse(rows, None)[0]
+            gram += gram_of_rows(rows)
+        return moments_about_zero(sums, gram)
+
+    @property
+    def moments_in_float64(self) -> bool:  # type: ignore[override]
+        """Whether no number was rounded when it was shifted."""
+        return self._shift is None or self._dtype == np.float64
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64, in one read; of columns in the cache if these are few."""
+        rows, columns = np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp)
+        both = np.union1d(rows, columns)
+        if self._few(both):
+            self.columns(self._cache.missing(both))
+            return super().gram_between(rows, columns)
+        out = np.zeros((len(rows), len(columns)))
+        for _, block in self._stream():
+            left, right = (_dense64(block[:, some]) for some in (rows, columns))
+            out += left.T @ right
+        return out
+
+    def _few(self, support: Array) -> bool:
+        """Return whether these columns are read into the cache for a Gram matrix, and serve later questions from it."""
+        few = 0 < len(support) <= CACHED_SHARE * self.shape[1]
+        return few and 2 * self.restricted_bytes(len(support)) <= self.max_memory
 
     def restrict(self, support: Array) -> OperatorMixin:
         """Return the operator of X[:, support]; it is cached as a whole only if its columns do not fit the cache."""
@@ -202,6 +251,19 @@ class BlockOperator(DataOperator):
             sums += a
             squares += b
         return sums, squares
+
+
+def _dense64(block: Any) -> Array:
+    """Return a block of rows in float64, dense."""
+    return np.asarray(block.toarray() if scipy.sparse.issparse(block) else block, dtype=np.float64)
+
+
+def _gram_of(rows: Any) -> Array:
+    """X'X of a block of rows in float64."""
+    if scipy.sparse.issparse(rows):
+        return gram_of_rows(each_entry_once(rows.tocsr()))
+    rows = _dense64(rows)
+    return rows.T @ rows
 
 
 def _sums_of_dense(rows: Array, shift: Array | None) -> tuple[Array, Array]:

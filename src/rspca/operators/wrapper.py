@@ -36,10 +36,9 @@ class Wrapper(OperatorMixin):
         """Multiple of the identity in X'X that is not variance."""
         return self.inner.offset
 
-    @property
-    def gram_error(self) -> float:  # type: ignore[override]
-        """Bound on the error of X'X; projections do not enlarge it."""
-        return self.inner.gram_error
+    def gram_errors(self) -> Array:
+        """Errors of X'X of the wrapped data; subtracting a mean does not enlarge them."""
+        return self.inner.gram_errors()
 
     def data_errors(self) -> Array:
         """Errors of the columns of the wrapped data; subtracting a mean or a projection does not enlarge them."""
@@ -59,6 +58,11 @@ class Wrapper(OperatorMixin):
     def meter(self) -> Meter:
         """Counter of passes of the wrapped data."""
         return self.inner.meter
+
+    @property
+    def entries(self) -> int:
+        """Numbers that one product reads."""
+        return self.inner.entries
 
     def restricted_bytes(self, k: int) -> int:
         """Bytes of the restricted data."""

@@ -1,0 +1,155 @@
+"""Which features are worth a search among few of very many: those that leading directions choose, and alike ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rspca.algorithm import budgets
+from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.sketch import first_scores, longest_columns
+from rspca.base.types import Array
+from rspca.linalg.vectors import coarse, decreasing_order, top_k
+from rspca.operators.base import OperatorMixin, chunks
+
+
+def pool_size(m: int, n: int) -> int:
+    """Return the number of features in a pool, of n features with m samples."""
+    if n <= budgets.POOL_COMPLETE_FEATURES and m * n**2 <= budgets.POOL_COMPLETE_PRODUCTS:
+        return n
+    return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
+
+
+def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) -> Array:
+    """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
+
+    What features have to do with each other changes little by taking a component off, so they are chosen once.
+    A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all.
+    Their rows of X'X are long, but no longer than those of features that follow the leading directions; without these
+    directions they are.
+    """
+    size = pool_size(*op.shape)
+    size -= size // budgets.POOL_DIRECTION_SHARE
+    variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
+    free = Choice(np.flatnonzero(op.sq_norms))
+    leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
+    few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
+    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in op.gram_rows(few)]
+    pool = [np.unique(np.concatenate(pool))]
+    worth = (variances, energies, beyond_leading, linkage(op))
+    pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
+    return np.unique(np.concatenate(pool))
+
+
+def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
+    """Return the features of largest variance and those with most variance in the leading directions, half of each.
+
+    Both orders ignore rounding, and ties go to the lowest index. If features are scaled, all have the same variance,
+    and the directions decide. They are learned from the longest columns and from columns at equal steps.
+    """
+    longest = longest_columns(op)
+    sampled = np.zeros(op.shape[1], dtype=bool)
+    sampled[longest] = sampled[:: max(1, op.shape[1] // len(longest))] = True
+    sampled &= op.sq_norms > 0.0
+    along = np.zeros(op.shape[1])
+    for score in first_scores(op, np.flatnonzero(sampled), budgets.POOL_LEADING + n_components).T:
+        along += np.square(op.rmatmat(score))
+    half = top_k(coarse(op.sq_norms), size // 2)
+    along = coarse(along)
+    along[half] = -1.0
+    return np.sort(np.concatenate([half, top_k(along, size - len(half))]))
+
+
+def random_signs(op: OperatorMixin) -> Array:
+    """Return vectors of random signs as columns; fewer vectors if there are very many features."""
+    n = op.shape[1]
+    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
+    signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
+    # signs are assigned by variance, not by index, so that the order of the features does not matter
+    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
+    return signs
+
+
+def row_energies_from(images: Array) -> tuple[Array, Array]:
+    """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
+
+    The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
+    approximate those of X'X, as in randomized singular value decompositions.
+    """
+    energies = np.einsum("ij,ij->i", images, images)
+    _, weights = np.linalg.eigh(images.T @ images)
+    rest = images @ weights[:, : max(1, weights.shape[1] - budgets.POOL_LEADING)]
+    return energies, np.einsum("ij,ij->i", rest, rest)
+
+
+def linkage(op: OperatorMixin) -> Array:
+    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+
+    Columns are projected on a few random directions, which preserves their similarity. If there are too many features
+    to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
+    """
+    m, n = op.shape
+    count = budgets.POOL_PROJECTIONS
+    if n * count > budgets.POOL_PROBE_ENTRIES:
+        return np.zeros(n)
+    rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
+    directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
+    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
+    directions /= longest  # so that projections are in the range of float32
+    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
+    # sparse products cost as much one by one
+    at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
+    for first in range(0, rows.shape[1], at_once):
+        part = slice(first, first + at_once)
+        rows[:, part] = op.rmatmat(directions[:, part])
+    lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
+    sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
+    pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
+    compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
+    sums = np.zeros(n)
+    for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
+        products = rows[part] @ rows[compared].T
+        np.square(products, out=products)
+        sums[part] = np.einsum("ij,ij->i", products, products)
+    sums[compared] -= lengths[compared] ** 8  # each with itself
+    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
+        fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
+        sums[distance:] += fourth
+        sums[:-distance] += fourth
+    return sums
+
+
+def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
+    """Return at most `count` features: the k largest along many directions of the leading part, best directions first.
+
+    The directions are rows of features: the longest ones, and others at equal steps in the order of their lengths. The
+    direction of each support then chooses again, as in truncated power steps.
+    """
+    tried = int(
+        np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
+    )
+    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
+    if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
+        longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
+        return chosen_by_directions(rows[longest], k, features[longest], count)
+    starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
+    directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
+    for _ in range(budgets.POOL_DIRECTION_STEPS):
+        blocks = np.array_split(directions, -(-len(directions) // budgets.POOL_DIRECTION_BLOCK))
+        parts = [largest_along(rows, block, k) for block in blocks]
+        supports, values = (np.concatenate(both) for both in zip(*parts, strict=True))
+        best = decreasing_order(values)[: budgets.POOL_DIRECTION_SUPPORTS]
+        supports, chosen = supports[best], rows[supports[best]]
+        along = np.einsum("bij,bj->bi", chosen, directions[best])
+        directions = np.einsum("bij,bi->bj", chosen, along)
+    first = np.unique(supports.ravel(), return_index=True)[1]
+    return features[supports.ravel()[np.sort(first)][:count]]
+
+
+def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]:
+    """Return for each direction its k features of largest projection, and the sum of these squared projections."""
+    lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
+    along = (directions / lengths) @ rows.T
+    np.square(along, out=along)
+    supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
+    return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)

@@ -1,0 +1,123 @@
+"""What the components of one fit share: computed once from the data before anything was deflated."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.algorithm import budgets
+from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
+from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin
+
+
+class FeatureGram(NamedTuple):
+    """Features, sorted, and their Gram matrix."""
+
+    features: Array
+    gram: Array
+
+
+class Probes(NamedTuple):
+    """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
+
+    rows: Rows
+    energies: Array
+    beyond_leading: Array
+
+
+def probe(op: OperatorMixin, count: int) -> Probes:
+    """Return estimates from products of X'X with random signs; the directions, so many, after one more product."""
+    images = op.gram(random_signs(op))
+    energies, beyond_leading = row_energies_from(images)
+    weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
+    basis = np.linalg.qr(images @ weights)[0]
+    del images  # as large as all the rest
+    return Probes(independent(op, *op.gram_and_scores(basis)), energies, beyond_leading)
+
+
+class SharedWork:
+    """First rows of a sketch, features for all pools and their Gram matrix, each computed when it is first asked for.
+
+    Nothing in it depends on the components found so far, so that a fit that continues after some of them finds what
+    one fit finds.
+    """
+
+    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
+        self.op = op
+        """X before components are taken off it."""
+        self.n_components = n_components
+        self._lasting_gram: FeatureGram | None = None
+        self._working_sets: dict[int, WorkingSet] = {}
+
+    def rows(self, k: int) -> Rows:
+        """Return leading directions, enough for all components; for few features those that choose their pool."""
+        return self._probes.rows if k <= budgets.POOL_MAX_K else self._rows
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return first_rows(self.op, self.n_components)
+
+    @cached_property
+    def _probes(self) -> Probes:
+        """What the products of X'X with random signs show."""
+        return probe(self.op, max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components)))
+
+    def working_set(self, size: int) -> WorkingSet:
+        """Return the features, so many, to which X is restricted first; they are the same for all components."""
+        if size not in self._working_sets:
+            self._working_sets[size] = self.restricted_to(leading_features(self.op, size, self.n_components))
+        return self._working_sets[size]
+
+    def restricted_to(self, features: Array) -> WorkingSet:
+        """Return some features, sorted, and what components found in them share."""
+        return WorkingSet(features, SharedWork(self.op.restrict(features), self.n_components))
+
+    @cached_property
+    def lasting(self) -> Array:
+        """Features, sorted, that are part of every pool."""
+        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading)
+
+    def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
+        """Return X_S'X_S in float64, for a search, as earlier components left it; `lasting` features are in memory."""
+        if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
+            return op.gram_matrix(features)
+        if self._lasting_gram is None or len(self._lasting_gram.features) != len(lasting):
+            self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
+        gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
+        return op.gram_matrix(features) if gram is None else gram
+
+    def _extended(self, known: FeatureGram, features: Array) -> Array:
+        """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
+        place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
+        old = known.features[place] == features
+        gram, new = np.empty((len(features), len(features))), features[~old]
+        gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
+        if len(new):
+            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
+            gram[~old], gram[:, ~old] = across, across.T
+        return gram
+
+
+class WorkingSet(NamedTuple):
+    """Some of very many features, sorted, and what components found in X[:, features] share."""
+
+    features: Array
+    work: SharedWork
+
+
+class FitWork:
+    """The shared work of one fit; begun again where a deflation leaves nothing to share."""
+
+    def __init__(self, n_components: int = 1) -> None:
+        self._n_components = n_components
+        self._work: SharedWork | None = None
+
+    def of(self, op: OperatorMixin) -> SharedWork:
+        """Return what the components of this data share."""
+        if self._work is None or self._work.op is not op.undeflated:
+            self._work = SharedWork(op.undeflated, self._n_components)
+        return self._work

@@ -1,0 +1,84 @@
+"""A change of low rank, X - a b': what centering and deflation take off a few columns, and the rounding of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.wrapper import Wrapper
+
+GRAM_CANCELLATION_MAX = 1e3
+"""Arithmetic: ratio of the terms of XX' to XX' itself. Above it three digits would be lost, so means and deflations
+are subtracted from the columns before these are multiplied."""
+
+
+class LowRankUpdate(Wrapper):
+    """X - a b', a and b with a column for each term: what deflation leaves of a few columns."""
+
+    def __init__(self, inner: OperatorMixin, a: Array, b: Array) -> None:
+        super().__init__(inner)
+        self.a = as_columns(a)
+        self.b = as_columns(b)
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V - a (b'V)."""
+        return minus_outer(self.inner.matmat(V), self.a, self.b.T @ V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U - b (a'U)."""
+        return minus_outer(self.inner.rmatmat(U), self.b, self.a.T @ U)
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings - a (b_S'loadings), in float64."""
+        return self.inner.scores(support, loadings) - self.a @ (self.b[support].T @ loadings)
+
+    def columns(self, support: Array, /) -> Array:
+        """X_S - a b_S'."""
+        return minus_outer(self.inner.columns(support), self.a, self.b[support].T)
+
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data and of what is taken off."""
+        return self.inner.rounding_lengths() + np.abs(self.b) @ np.linalg.norm(self.a, axis=0)
+
+    def to_float64(self) -> OperatorMixin:
+        """X - a b' with products in float64."""
+        return self if self.dtype == np.float64 else LowRankUpdate(self.inner.to_float64(), self.a, self.b)
+
+    def restrict(self, support: Array) -> LowRankUpdate:
+        """Restrict both terms."""
+        return LowRankUpdate(self.inner.restrict(support), self.a, self.b[support])
+
+
+def as_columns(vectors: Array) -> Array:
+    """Return a vector as a matrix of one column, and a matrix as it is; float64."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    return vectors[:, None] if vectors.ndim == 1 else vectors
+
+
+def minus_outer(product: Array, a: Array, b: Array) -> Array:
+    """Return product - a b in the type and the memory order of the product: mixed orders take three times as long.
+
+    `a` is a vector or has a column for each term; `b` has a row for each.
+    """
+    by_columns = product.ndim == 2 and product.flags.f_contiguous
+    if a.ndim == 1:
+        outer = np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b)
+    else:
+        outer = (b.T @ a.T).T if by_columns else a @ b
+    outer = np.asarray(outer, dtype=product.dtype)
+    return np.subtract(product, outer, out=outer)
+
+
+def loses_digits(op: Wrapper, weights: Array | None) -> bool:
+    """Return whether X W X' is much smaller than the terms of which it is the difference, so that digits are lost."""
+    terms = op.rounding_lengths() ** 2
+    each = np.ones(len(terms)) if weights is None else weights
+    return float(each @ terms) > GRAM_CANCELLATION_MAX * float(each @ op.sq_norms)
+
+
+def subtract_outer(product: Array, a: Array, b: Array) -> None:
+    """Subtract a b' from a matrix in place, some rows at a time; a and b have a column for each term."""
+    a, b = as_columns(a), as_columns(b)
+    for part in chunks(len(a), 8 * len(b)):
+        product[part] -= a[part] @ b.T

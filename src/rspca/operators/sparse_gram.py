@@ -1,0 +1,101 @@
+"""Gram matrix of sparse rows: a loop that numba compiles, a sparse product, or products of dense blocks of rows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rspca.base.machine_code import can_compile, compiled
+from rspca.base.types import Array
+from rspca.operators.base import BLOCK_BYTES, chunks
+from rspca.operators.gram_sum import GramSum
+
+LOOP_SHARE, SPARSE_PRODUCT_SHARE = 0.04, 0.005
+"""Shares of the multiplications of a dense product up to which the compiled loop, and without it the sparse product of
+SciPy, are faster: benchmarks/speed.py."""
+COMPILE_PRODUCTS = 2 * 10**8
+"""Multiplications of one matrix from which compiling the loop pays: half a second without it: benchmarks/speed.py."""
+GRAM_ENTRIES = 2**20
+"""Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
+GRAM_CSC_BLOCKS = 16
+"""The same for X by columns: parts of all entries, at least, because each part reads all of X: benchmarks/users.py."""
+LOOP_BYTES = 1 << 22
+"""Bytes of the entries of a block of rows in the compiled loop; they stay in the second-level cache."""
+
+
+def gram_of_rows(X: Any) -> Array:
+    """X'X in float64, dense, of a SciPy CSR or CSC matrix without duplicate entries, some rows at a time."""
+    m, n = X.shape
+    by_rows = X.format == "csr"
+    counts = np.diff(X.indptr) if by_rows else np.bincount(X.indices, minlength=m)
+    products, dense_products = float(np.sum(counts.astype(np.float64) ** 2)), float(m) * n**2
+    add = _add_dense
+    if products <= LOOP_SHARE * dense_products and _loop_pays(products):
+        add = _add_by_loop
+    elif products <= SPARSE_PRODUCT_SHARE * dense_products:
+        add = _add_sparse_product
+    gram = GramSum(n)
+    most = GRAM_ENTRIES if by_rows else max(GRAM_ENTRIES, X.nnz // GRAM_CSC_BLOCKS)  # each part of CSC reads all of X
+    for part in chunks(m, max(1, X.nnz // max(1, m)), most):
+        add(gram, X[part].tocsr().astype(np.float64, copy=False))
+    return gram.matrix()
+
+
+def _add_sparse_product(gram: GramSum, rows: Any) -> None:
+    product = (rows.T @ rows).tocoo()
+    gram.triangle[product.row, product.col] += product.data
+
+
+def _add_dense(gram: GramSum, rows: Any) -> None:
+    m, n = rows.shape
+    for part in chunks(m, n * 8, min(BLOCK_BYTES, m * n)):  # an eighth of the rows at most
+        gram.add(rows[part].toarray(order="C"))
+
+
+def _loop_pays(products: float) -> bool:
+    """Return whether this matrix is worth compiling the loop; earlier ones must not decide, or bits would differ."""
+    return products >= COMPILE_PRODUCTS and can_compile()
+
+
+@cache
+def _compiled_loop() -> Any:
+    return compiled(add_products)
+
+
+def _add_by_loop(gram: GramSum, rows: Any) -> None:
+    """Add the products of rows, block by block, so that each block is in cache for all of its columns."""
+    m = rows.shape[0]
+    rows.sort_indices()
+    for part in chunks(m, max(1, 12 * rows.nnz // max(1, m)), LOOP_BYTES):
+        block = rows[part]
+        by_column = block.tocsc()
+        columns, indptr = block.indices.astype(np.uint32), block.indptr.astype(np.int64)
+        others = by_column.indices.astype(np.uint32), by_column.indptr.astype(np.int64)
+        _compiled_loop()(by_column.data, *others, block.data, columns, indptr[:-1].copy(), indptr[1:], gram.triangle.T)
+
+
+def add_products(
+    entries: Array,
+    rows: Array,
+    column_starts: Array,
+    values: Array,
+    columns: Array,
+    first: Array,
+    last: Array,
+    out: Array,
+) -> None:
+    """Add the upper triangle of X'X to `out`: each entry by columns, times itself and what follows it in its row.
+
+    `first` are the starts of the rows; what is before the current column is skipped, so they are changed.
+    """
+    for j in range(len(column_starts) - 1):
+        sums = out[j]
+        for place in range(column_starts[j], column_starts[j + 1]):
+            row, x = rows[place], entries[place]
+            start = first[row]
+            first[row] = start + 1
+            rest, at = values[start : last[row]], columns[start : last[row]]
+            for i in range(len(rest)):
+                sums[at[i]] += x * rest[i]

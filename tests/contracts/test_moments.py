@@ -1,0 +1,101 @@
+"""Sums, Gram matrices and what deflation leaves of them: every operator against the matrix it stands for."""
+
+import numpy as np
+import pytest
+from support.operators import OPERATORS
+
+from rspca.operators.deflated import ScoreDeflated
+from rspca.operators.moments import WithMoments
+from rspca.operators.tall import FormedGram
+
+WITH_SAMPLES = [name for name in OPERATORS if not name.startswith("gram")]
+
+
+def close_to(op):
+    return {"rtol": 1e-4, "atol": 1e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+
+
+def about(X, shift):
+    return (X - shift).T @ (X - shift)
+
+
+@pytest.mark.parametrize("name", WITH_SAMPLES)
+def test_moments_are_those_of_the_matrix_about_the_shift_that_they_state(name, tmp_path):  # issue 16, item 3
+    op, X = OPERATORS[name](tmp_path)
+    moments = op.moments()
+    np.testing.assert_allclose(moments.sums, (X - moments.shift).sum(axis=0), **close_to(op))
+    np.testing.assert_allclose(moments.gram, about(X, moments.shift), **close_to(op))
+    assert moments.sums.dtype == moments.gram.dtype == np.float64
+    assert np.all(moments.lengths**2 >= np.diagonal(moments.gram) * (1.0 - 1e-12))
+    mean = X.mean(axis=0)
+    moved = moments.about(mean, len(X))
+    np.testing.assert_allclose(moved.gram, about(X, mean), **close_to(op))
+    np.testing.assert_allclose(moved.sums, 0.0, atol=1e-3 if op.dtype == np.float32 else 1e-9)
+    assert np.all(moved.lengths >= moments.lengths)
+
+
+@pytest.mark.parametrize("name", WITH_SAMPLES)
+def test_gram_matrices_about_means_and_between_features_are_those_of_the_matrix(name, tmp_path):  # issue 16, item 3
+    op, X = OPERATORS[name](tmp_path)
+    n = X.shape[1]
+    mean, S, T = X.mean(axis=0), np.arange(1, n, 2), np.array([0, n - 1])
+    for seen in (op, WithMoments(op)):
+        for support in (S, np.arange(n)):
+            np.testing.assert_allclose(
+                seen.gram_about(support, mean), about(X[:, support], mean[support]), **close_to(op)
+            )
+        np.testing.assert_allclose(seen.gram_matrix(S), about(X[:, S], 0.0), **close_to(op))
+        np.testing.assert_allclose(seen.column_sums(), X.sum(axis=0), **close_to(op))
+        np.testing.assert_allclose(seen.column_sq_norms(), np.sum(X**2, axis=0), **close_to(op))
+        np.testing.assert_allclose(seen.column_sq_norms(mean), np.sum((X - mean) ** 2, axis=0), **close_to(op))
+        np.testing.assert_allclose(seen.gram_between(S, T), X[:, S].T @ X[:, T], **close_to(op))
+
+
+@pytest.mark.parametrize("name", WITH_SAMPLES)
+def test_a_formed_gram_matrix_stands_for_the_data(name, tmp_path):  # issue 16, item 3
+    op, X = OPERATORS[name](tmp_path)
+    formed, A, n = FormedGram(op), about(X, 0.0), X.shape[1]
+    rng = np.random.default_rng(1)
+    V, S, all_features = rng.standard_normal((n, 3)), np.array([2, 0]), np.arange(n)
+    close = close_to(op)
+    assert formed.shape == (n, n)
+    assert formed.dtype == np.float64
+    for values, expected in [
+        (formed.gram(V), A @ V),
+        (formed.rmatmat(formed.matmat(V)), A @ V),
+        (formed.gram_and_scores(V)[0], A @ V),
+        (formed.gram_block(S), A[np.ix_(S, S)]),
+        (formed.gram_matrix(all_features), A),
+        (formed.gram_rows(S), A[S]),
+        (formed.gram_between(S, all_features), A[S]),
+        (formed.column_sq_norms(), np.diagonal(A)),
+        (formed.variances(V), np.einsum("ij,ij->j", V, A @ V)),
+        (formed.restrict(S).gram_matrix(np.arange(2)), A[np.ix_(S, S)]),
+        (formed.columns(S).T @ formed.columns(S), A[np.ix_(S, S)]),
+        (formed.restrict(S).columns(np.arange(2)), formed.columns(S)),
+        (formed.gradient(formed.restrict(S), S, V[:2, 0]), V[:2, 0] @ A[S]),
+        (formed.samples_gram(np.ones(n)), formed.factor @ formed.factor.T),
+        (formed.to_float64().gram(V), A @ V),
+        (formed.restrict(S).to_float64().gram_block(np.arange(2)), A[np.ix_(S, S)]),
+    ]:
+        np.testing.assert_allclose(values, expected, **close)
+    with pytest.raises(NotImplementedError, match="no column sums"):
+        formed.column_sums()
+    with pytest.raises(ValueError, match="cannot be centered"):
+        formed.gram_and_scores(V, 1.0)
+
+
+@pytest.mark.parametrize("name", WITH_SAMPLES)
+def test_what_scores_leave_follows_from_gram_matrices_and_rows_before_deflation(name, tmp_path):  # issue 16, item 1
+    op, X = OPERATORS[name](tmp_path)
+    m, n = X.shape
+    rng = np.random.default_rng(2)
+    U = np.linalg.qr(rng.standard_normal((m, 3)))[0][:, : min(3, m - 1)]
+    left, Z = ScoreDeflated(op, U), X - U @ (U.T @ X)
+    S = np.arange(0, n, 2)
+    np.testing.assert_allclose(left.deflated_gram(op.gram_matrix(S), S), about(Z[:, S], 0.0), **close_to(op))
+    scores = np.linalg.qr(rng.standard_normal((m, min(2, m - 3))))[0] if m > 3 else np.empty((m, 0))
+    orthonormal, rows = left.deflated_rows(scores, np.asarray(op.rmatmat(scores), dtype=float).T)
+    np.testing.assert_allclose(orthonormal.T @ orthonormal, np.eye(len(rows)), atol=1e-9)
+    np.testing.assert_allclose(rows, orthonormal.T @ Z, **close_to(op))
+    assert left.undeflated is op
