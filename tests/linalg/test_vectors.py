@@ -236,6 +236,10 @@ def test_orientation_does_not_hang_on_the_last_bit():
         assert oriented(nudged)[0] > 0.0
 
 
+def test_a_vector_of_zeros_has_no_inclusion_probabilities():
+    np.testing.assert_array_equal(inclusion_probabilities(np.zeros(4), 2.0), np.zeros(4))
+
+
 @given(nonzero, st.floats(0.1, 40.0))
 def test_inclusion_probabilities_are_those_of_algorithm_1(x, s):
     p = inclusion_probabilities(x, s)

@@ -254,7 +254,8 @@ def l1_projection(w: Array, radius: float) -> Array:
 def inclusion_probabilities(x: Array, s: float) -> Array:
     """Return p_i = min(s |x_i| / |x|_1, 1), the rounding probabilities of Algorithm 1."""
     size = np.abs(x)
-    return np.minimum(s * (size / size.sum()), 1.0)
+    total = float(size.sum())
+    return np.minimum(s * (size / total), 1.0) if total > 0.0 else np.zeros_like(size)
 
 
 def scaled_to_sum(p: Array, total: float) -> Array:
