@@ -78,7 +78,7 @@ def test_names_may_hold_the_delimiter_in_quotes(tmp_path):
         ("t.npy", b"nothing", "not a .npy file"),
         ("t.npz", b"nothing", "not a .npz file"),
         ("t.mtx", b"nothing", "not a Matrix Market file"),
-        ("t.pdf", b"", "the kinds known are"),
+        ("t.pdf", b"", "this format is not known"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_name(tmp_path, name, content, said):

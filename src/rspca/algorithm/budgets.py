@@ -31,7 +31,7 @@ SKETCH_ENTRIES = 2**23
 SKETCH_MIN_ROWS = 16
 """Rows of a sketch however many features there are: not tuned."""
 SKETCH_FIRST_ROWS = 10
-"""Directions of the first block for several components, and two more for each of them: benchmarks/users.py."""
+"""Directions of the first block for several components, and two more for each of them: benchmarks/budgets.py."""
 SKETCH_COLUMN_STEP = 32
 """Columns of X for each column from which the first rows are computed: benchmarks/budgets.py."""
 SKETCH_MIN_COLUMNS = 512
@@ -58,7 +58,7 @@ SKETCH_GAIN_TOL_LATER = 3000.0
 """The same for components after the first, which depend on those before them anyway: benchmarks/budgets.py."""
 SKETCH_PRODUCTS_FEW = 2
 """Products with X for the leading direction, and again for stage 1, where k is at most POOL_MAX_K, at most:
-benchmarks/users.py."""
+benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
 SKETCH_FEATURES_PER_K = 2
@@ -207,7 +207,7 @@ POOL_MIN_DIRECTIONS = 8
 POOL_DIRECTION_ENTRIES = 2**18
 """Projections of features on these directions, at most: benchmarks/budgets.py."""
 POOL_DIRECTION_FEATURES = 2048
-"""Features, those with most in the leading directions, among which directions choose: benchmarks/users.py."""
+"""Features, those with most in the leading directions, among which directions choose: benchmarks/budgets.py."""
 POOL_DIRECTION_BLOCK = 64
 """Directions that are projected on at a time: benchmarks/budgets.py."""
 POOL_DIRECTION_SUPPORTS = 32
@@ -226,7 +226,7 @@ more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_PER_ENTRY = 8
-"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/users.py."""
+"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16
@@ -234,7 +234,7 @@ POOL_LINKAGE_NEAREST = 16
 POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
 POOL_SHARED_FEATURES = 4000
-"""Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/users.py."""
+"""Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 3

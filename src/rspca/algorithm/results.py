@@ -24,6 +24,8 @@ class Component:
     n_features: int
     n_iter: int = 1
     converged: bool = True
+    """Whether stage 1 ended before `max_iter` steps: at a stationary point or, where a search of a pool of features
+    follows, after the few products with X that it is given."""
     passes: float = 0.0
     """Passes over X that it took."""
     relaxed_variance: float | None = None

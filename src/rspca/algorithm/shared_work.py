@@ -82,10 +82,13 @@ class SharedWork:
         return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading)
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
-        """Return X_S'X_S in float64, for a search, as earlier components left it; `lasting` features are in memory."""
+        """Return X_S'X_S in float64, for a search, as earlier components left it.
+
+        The products of `lasting` features are computed once and kept; those of other features each time.
+        """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
             return op.gram_matrix(features)
-        if self._lasting_gram is None or len(self._lasting_gram.features) != len(lasting):
+        if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
         return op.gram_matrix(features) if gram is None else gram

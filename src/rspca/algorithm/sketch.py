@@ -158,7 +158,7 @@ def first_rows(op: OperatorMixin, n_components: int) -> Rows:
         return independent(op, *op.gram_and_scores(V))
     left = first_scores(op, sampled, count)
     rows = np.asarray(op.rmatmat(left), dtype=np.float64).T
-    for _ in range(several):
+    if several:
         left, rows = independent(op, *op.gram_and_scores(np.linalg.qr(rows.T)[0]))
     return Rows(left, rows)
 

@@ -53,7 +53,9 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
     reader = readers[0]
     if reader is None or any(other is not reader for other in readers):
         names, known = ", ".join(map(str, paths)), ", ".join(sorted(registry.suffixes()))
-        raise ValueError(f"{names}: files of one kind are needed, and the kinds known are {known}, or a folder.")
+        if len(paths) == 1:
+            raise ValueError(f"{names}: this format is not known. Give a file of {known}, or a folder of documents.")
+        raise ValueError(f"{names}: files of one format are needed. Formats that can be read: {known}, or a folder.")
     if len(paths) > 1 and not reader.several:
         together = " and ".join(reader.name for reader in registry.READERS if reader.several)
         raise ValueError(f"{len(paths)} files were given; only {together} files are put side by side. Give one.")
