@@ -25,6 +25,7 @@ from rspca.base.checks import (
 from rspca.base.types import Array, OnStep, Step
 from rspca.linalg.explained_variance import DEFINITIONS
 from rspca.linalg.vectors import nonzeros, oriented
+from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import checked_settings, decompose_checked
 from rspca.operators.convert import as_operator, balanced, standardize
 
@@ -50,6 +51,10 @@ def decompose(
     scale: bool | str = False,
     groups: Any = None,
     max_per_group: int = 1,
+    joint: bool = False,
+    constraint: str | None = None,
+    shared_support: bool = False,
+    nonnegative: bool = False,
     certify: bool = False,
     certify_seconds: float = 30.0,
     max_iter: int = 1000,
@@ -96,7 +101,9 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    settings = checked_settings(locals())
+    given = dict(locals())
+    check_nothing_earlier(given, earlier)
+    settings = checked_settings(given)
     return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
 
 
