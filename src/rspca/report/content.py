@@ -14,7 +14,7 @@ from rspca.base.types import Array
 from rspca.genetics.linkage import linkage_note
 from rspca.linalg.explained_variance import cosines
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
-from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
+from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary, together_words
 
 if TYPE_CHECKING:
     from rspca.analysis.compare import Comparison
@@ -81,6 +81,7 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
         "generator": f"rspca {__version__}",
         "summary": summary(model),
         "preparation": preparation(model),
+        "together": together_words(model),
         "named": called is not None,
         "components": [_component(model, j, ranked[j], place) | {"top": tops[j]} for j in range(len(ranked))],
         "features": {
