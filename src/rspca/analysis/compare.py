@@ -129,7 +129,7 @@ def compare(
     given = as_operator(X)
     check_n_components(n_components, given.shape)
     ks = check_sparsity(k, n_components, given.shape[1])
-    chosen_modes = _modes(modes, n_components, ks)
+    chosen_modes = compared_modes(modes, n_components, ks)
     as_generator(random_state)
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)
@@ -176,7 +176,7 @@ def compare(
     return _compared(found, skipped, largest, k, proof)
 
 
-def _modes(modes: Iterable[str] | None, n_components: int, ks: list[int]) -> list[str]:
+def compared_modes(modes: Iterable[str] | None, n_components: int, ks: list[int]) -> list[str]:
     """Return the modes to compare: all that suit the sparsity, unless they are named."""
     if modes is None:
         return [name for name, mode in MODES.items() if not mode.is_shared or (len(set(ks)) == 1 and ks[0] >= len(ks))]
@@ -184,10 +184,10 @@ def _modes(modes: Iterable[str] | None, n_components: int, ks: list[int]) -> lis
         raise TypeError(f"modes={modes!r} must be a list of names, for example ['joint', 'disjoint'].")
     names = list(modes)
     for name in names:
-        check_choice("mode", name, MODES)
+        check_choice("modes", name, MODES)
     if names and n_components == 1:
         raise ValueError(
-            f"modes={names} are for several components together; give {argument('n_components')} of 2 or more."
+            f"{argument('modes', names)} are for several components together; give {argument('n_components')} of 2 or more."
         )
     return names
 

@@ -108,5 +108,8 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
 
 def comparison_document(found: Any, table: Table) -> dict[str, Any]:
     """Return a comparison, with what was proven and what was skipped."""
-    proof = None if found.certificate is None else certificate_document(found.certificate, table)
+    certificate = found.certificate
+    proof = None if certificate is None else certificate.as_json() | {"gap": certificate.gap}
+    if hasattr(certificate, "support"):  # of one component
+        proof = certificate_document(certificate, table)
     return {"methods": [row._asdict() for row in found], "skipped": found.skipped, "certificate": proof}
