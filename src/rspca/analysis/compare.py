@@ -187,7 +187,8 @@ def compared_modes(modes: Iterable[str] | None, n_components: int, ks: list[int]
         check_choice("modes", name, MODES)
     if names and n_components == 1:
         raise ValueError(
-            f"{argument('modes', names)} are for several components together; give {argument('n_components')} of 2 or more."
+            f"{argument('modes', names)} are for several components together: give {argument('n_components')} of at "
+            "least 2."
         )
     return names
 
