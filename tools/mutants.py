@@ -50,6 +50,8 @@ FILES = [
     "linalg/explained_variance.py",
     "algorithm/sketch.py",
     "algorithm/ascent.py",
+    "algorithm/full_data.py",
+    "algorithm/sketched_data.py",
     "certificates/certificate.py",
     "certificates/certify.py",
     "certificates/bounds/gram.py",
