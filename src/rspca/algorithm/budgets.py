@@ -61,6 +61,8 @@ SKETCH_PRODUCTS_FEW = 2
 benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
+SKETCH_DIFFERENCE_DIGITS = 2 / 3
+"""Arithmetic: share of the digits up to which new scores may cancel; below, their row is a product of its own."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -115,6 +117,10 @@ EXCHANGE_ROUNDS = 4
 """Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
 EXCHANGE_MIN_GAIN = 1e-5
 """Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
+EXCHANGE_ROUNDING = 1e-12
+"""Arithmetic: relative rounding of the ratio of worths, so that the least clear pair is exchanged too."""
+EXCHANGE_MIN_WORTH = 1e-100
+"""Arithmetic: least worth inside, relative to that outside, in the denominator of this ratio: far above underflow."""
 SWAP_STARTS = 3
 """Ends of polishing from which single swaps are tried: benchmarks/budgets.py."""
 SWAP_STARTS_MAX_K = 50

@@ -109,7 +109,7 @@ class Sketch:
         if size <= self._rounding * length:
             return
         new /= size
-        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores
+        if size > self._rounding**budgets.SKETCH_DIFFERENCE_DIGITS * length:  # X'new follows from X'scores
             self._add(new[:, None], (image - inside @ rows) / size)
         else:  # the difference would be mostly rounding
             self._add(new[:, None], self.source.rmatmat(new))
