@@ -11,6 +11,7 @@ from rspca.algorithm.polish import Polished, best_after_swaps, best_first, swap_
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
+from rspca.algorithm.small_search import is_small, search_small
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import nonzeros
 
@@ -67,8 +68,10 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
 
 def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int | None = None) -> list[Polished]:
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
-    rng = np.random.default_rng(budgets.SEARCH_SEED)
-    known, choice = _places(pool, k, ends), choice.among(pool.features)
+    known = _places(pool, k, ends)
+    if pool.complete and is_small(k, choice):
+        return _polished(pool, search_small(pool.gram, k, known=known), ends[0].n_iter)
+    rng, choice = np.random.default_rng(budgets.SEARCH_SEED), choice.among(pool.features)
     found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
     return _polished(pool, found, ends[0].n_iter)
 

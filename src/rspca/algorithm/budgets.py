@@ -181,6 +181,19 @@ SEARCH_BLOCK_ENTRIES = 2**18
 SEARCH_SAFE_VARIANCES = (1e-60, 1e60)
 """Arithmetic: variances whose fourth powers are far inside float range; others are divided by a power of two."""
 
+SMALL_FEATURES = 100
+"""Features up to which supports grow from every one of them, as dense rows: benchmarks/budgets.py."""
+SMALL_MAX_K = 24
+"""k up to which that takes less time than the search for more features: benchmarks/budgets.py."""
+SMALL_GROWTH_STEPS = 1
+"""Power steps after each feature that joins a support there: benchmarks/budgets.py."""
+SMALL_REFIT_STEPS = 6
+"""Power steps before these supports are compared: benchmarks/budgets.py."""
+SMALL_FINALISTS = 8
+"""Supports whose single features are swapped there, all at once: benchmarks/budgets.py."""
+SMALL_NEAR_BEST = 1e-6
+"""Arithmetic: relative distance to the best variance up to which a support is compared again, in more digits."""
+
 # --- the pool of features that is searched ----------------------------------------------------------------------------
 
 POOL_MAX_K = 64

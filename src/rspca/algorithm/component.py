@@ -20,6 +20,7 @@ from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.algorithm.sketch import first_count, most_rows
 from rspca.algorithm.sketched_data import SketchedData, stage1_effort
+from rspca.algorithm.small_search import is_small
 from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
@@ -129,7 +130,8 @@ def polished_component(task: Task) -> Found:
         candidates = bernoulli_vector(task, relaxed)[:, None]
     else:
         several = route.ends_may_differ(k)
-        supports = promising_draws(relaxed, drawn_supports(task, relaxed, options.n_draws if several else 0))
+        n_draws = options.n_draws if several and not is_small(k, choice) else 0  # every feature is a start there
+        supports = promising_draws(relaxed, drawn_supports(task, relaxed, n_draws))
         starts = [(entries(relaxed, support), support) for support in supports]
         if several:
             largest = choice.largest(stage1.leading, k)  # the support of MaxComp
