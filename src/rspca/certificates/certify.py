@@ -47,29 +47,7 @@ def certify(
 ) -> Certificate:
     """Return a proven interval for the largest variance v'X'Xv of unit vectors v with k features.
 
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, operator
-        Samples by features; ``GramOperator(A)`` for a covariance matrix.
-    k : int
-        Features.
-    loadings : array of n_features, optional
-        A vector with at most k non-zeros to be certified. A better one is sought too.
-    after : array of n_features, or several as rows, optional
-        Components found before it: what is certified is the next one, in the data as they leave them.
-    deflation : {"schur", "projection", "orthogonal"}
-        How those were removed, with `after`.
-    seconds : float
-        Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
-    tol : float
-        Relative gap that counts as optimal.
-
-    Examples
-    --------
-    >>> import rspca
-    >>> found = rspca.certify(rspca.GramOperator(rspca.datasets.load_pitprops()), 5)
-    >>> found.status, round(found.lower, 6)
-    ('optimal', 3.406155)
+    The arguments are those of :func:`rspca.certify`.
     """
     deadline = time.perf_counter() + check_real("seconds", seconds, 0.0, strict=True)
     check_real("tol", tol, 0.0, strict=True)
