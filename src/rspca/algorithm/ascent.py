@@ -63,6 +63,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*swap_each(op, ends, choice=choice), ends[0]]
     finalists = ends[: 1 + budgets.SWAP_STARTS]
+    if len(finalists) == 1:
+        return finalists[0]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]
 
 
