@@ -302,6 +302,8 @@ JOINT_SWEEPS = 8
 """Sweeps of block steps over all components, at most; most gain is in the first two: benchmarks/joint.py."""
 JOINT_MIN_GAIN = 1e-4
 """Relative gain of a sweep below which no other follows: benchmarks/joint.py."""
+JOINT_SWEEP_REFIT_TOL = 1e-6
+"""Relative gain of a step at which a refit of all loadings stops between sweeps: benchmarks/joint.py."""
 JOINT_REFIT_TOL = 1e-12
 """Arithmetic: relative gain at which a refit of all loadings stops."""
 JOINT_REFIT_STEPS = 50
@@ -337,3 +339,20 @@ NONNEGATIVE_STEPS = 200
 """Power steps of a refit of nonnegative loadings, at most: not tuned."""
 NONNEGATIVE_LEAVING = 3
 """Features of smallest loading that single swaps of nonnegative components try to replace: not tuned."""
+SHARED_MAX_SETS = 10**4
+"""Sets of k features up to which all are tried for a shared support, 0.1 s: benchmarks/joint.py."""
+SHARED_STARTS = 8
+"""Random starts of a shared support on small data: benchmarks/joint.py."""
+SHARED_REPLACEMENTS = 12
+"""Times that one to three features of the best shared support are replaced by random ones, on small data:
+benchmarks/joint.py."""
+SHARED_SEARCH_ENTRIES = 2**13
+"""n k up to which a shared support has random starts and replacements: benchmarks/joint.py."""
+SHARED_ROUNDS = 200
+"""Steps and exchanges of a shared support, at most: not tuned."""
+SHARED_JOINING = 16
+"""Features that single exchanges of a shared support try to add: benchmarks/joint.py."""
+SHARED_LEAVING = 16
+"""Features that they try to remove: benchmarks/joint.py."""
+SHARED_POOL_FEATURES = 256
+"""Features of the largest rows of AV in a pool for a shared support, at least: benchmarks/joint.py."""

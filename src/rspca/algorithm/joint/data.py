@@ -38,6 +38,9 @@ class JointData(Protocol):
     def products_within(self, features: Array) -> Callable[[Array], Array]:
         """V -> X_S'X_S V for some features S."""
 
+    def part(self, features: Array) -> OperatorMixin:
+        """X restricted to some features."""
+
 
 class GramData:
     """The Gram matrix A of some features, in memory."""
@@ -67,6 +70,10 @@ class GramData:
     def products_within(self, features: Array) -> Callable[[Array], Array]:
         """Products with A[S, S]."""
         return self.A[np.ix_(features, features)].__matmul__
+
+    def part(self, features: Array) -> OperatorMixin:
+        """Return A[S, S] as an operator."""
+        return DeflatedGram(self.A[np.ix_(features, features)], np.empty((len(features), 0)))
 
 
 class OperatorData:
@@ -103,6 +110,10 @@ class OperatorData:
         if len(features) <= self.op.shape[0]:
             return self.op.gram_block(features).__matmul__
         return self.op.restrict(features).gram
+
+    def part(self, features: Array) -> OperatorMixin:
+        """X_S."""
+        return self.op.restrict(features)
 
 
 class DeflatedGram(OperatorMixin):
