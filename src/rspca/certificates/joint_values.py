@@ -45,7 +45,7 @@ def attained_adjusted(op: OperatorMixin, vectors: Sequence[SparseVector]) -> flo
         formed_error = formed[t] + weight * float(formed[:t].sum()) if formed[: t + 1].any() else 0.0
         if np.isfinite(weight):
             total += max(max(float(parts[t]) - off, 0.0) ** 2 - formed_error**2, 0.0)
-    return total
+    return float(total)
 
 
 def violation(op: OperatorMixin, vectors: Sequence[SparseVector], constraint: str | None, *, shared: bool) -> float:

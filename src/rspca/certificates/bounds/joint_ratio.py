@@ -106,7 +106,11 @@ def _descended(
     barrier = budgets.RATIO_BARRIER * smoothing * size / n
     outside = 10.0 * size  # where B is not positive definite: more than any start, and not so much that steps vanish
 
+    logs = np.log([start.theta, start.beta])
+
     def objective(point: Array) -> tuple[float, Array]:
+        if np.abs(point[-2:] - logs).max() > budgets.SMOOTHED_RANGE:
+            return outside, np.zeros_like(point)
         Q, (theta, beta) = point[:-2].reshape(n, n), np.exp(point[-2:])
         tops = smooth_top_sums(Q**2, k, widths[1])
         B = Q + Q.T
@@ -132,7 +136,7 @@ def _descended(
         of_beta = beta * value - float(diagonal.sum()) * beta + barrier * n
         return total, np.concatenate([of_Q.ravel(), [of_theta, of_beta]])
 
-    point = np.concatenate([start.Q.ravel(), np.log([start.theta, start.beta])])
+    point = np.concatenate([start.Q.ravel(), logs])
     point = descended(objective, point, budgets.SMOOTHED_STEPS, out_of_time)
     theta, beta = np.exp(point[-2:])
     return Comparison(point[:-2].reshape(n, n), float(theta), float(beta))

@@ -106,11 +106,16 @@ def best_row_dual(A: Array, sparsity: Sparsity, level: float, lower: float, out_
         if out_of_time() or best.upper <= lower:
             break
         widths = (smoothing * size, smoothing * max(float(np.abs(Q).max()) ** 2, EPS * size**2))
+        log_theta, outside = float(np.log(theta)), 10.0 * best.upper
 
-        def objective(point: Array, widths: tuple[float, float] = widths) -> tuple[float, Array]:
+        def objective(
+            point: Array, widths: tuple[float, float] = widths, middle: float = log_theta, outside: float = outside
+        ) -> tuple[float, Array]:
+            if abs(point[-1] - middle) > budgets.SMOOTHED_RANGE:
+                return outside, np.zeros_like(point)
             return _smooth_row_dual(A, sparsity, point, widths)
 
-        point = np.append(Q.ravel(), np.log(theta))
+        point = np.append(Q.ravel(), log_theta)
         point = descended(objective, point, budgets.SMOOTHED_STEPS, out_of_time)
         Q, theta = point[:-1].reshape(n, n), float(np.exp(point[-1]))
         value = row_dual(A, sparsity, Q, theta)
