@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.linalg.vectors import spread
 
 GRAM_COLUMNS_BYTES = 1 << 23
 """Bytes of a block of columns, in float64, from which a Gram matrix is computed block by block: benchmarks/speed.py."""
@@ -108,6 +109,8 @@ class OperatorMixin:
     little more than one: benchmarks/speed.py."""
     gram_in_memory: bool = False
     """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
+    has_gram_errors: bool = False
+    """Whether X'X stands for a Gram matrix that differs from it, as `gram_errors` bounds."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     moments_in_float64: bool = False
@@ -181,6 +184,10 @@ class OperatorMixin:
                 out[rows, columns] = left.T @ right
                 out[columns, rows] = out[rows, columns].T
         return out
+
+    def gram_to_read(self, support: Array) -> Array:
+        """X_S'X_S as in `gram_matrix`, never to be written to: it may be in memory for other uses."""
+        return self.gram_matrix(support)
 
     def gram_about(self, support: Array, mean: Array) -> Array:
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
@@ -270,6 +277,8 @@ class OperatorMixin:
 
     def variances(self, V: Array) -> Array:
         """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
+        if self.gram_in_memory:
+            return np.einsum("ij,ij->j", V, self.gram(V))
         rows = np.flatnonzero(V.any(axis=1))
         few = len(rows) < self.shape[1] // 4
         scores = self.restrict(rows).matmat(V[rows]) if few else self.matmat(V)
@@ -277,6 +286,8 @@ class OperatorMixin:
 
     def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
         """X'(X_S loadings) in float64; `part` is restrict(support)."""
+        if self.gram_in_memory:
+            return self.gram(spread(loadings, support, self.shape[1]))
         return _as_float64(self.rmatmat(part.matmat(loadings)))
 
     def scores(self, support: Array, loadings: Array) -> Array:
@@ -326,6 +337,13 @@ class OperatorMixin:
 
     def forget_sums(self) -> None:
         """Free the memory of `sums` and `sq_norms`, where it matters: the means and the norms about them suffice."""
+
+    def same_gram(self, other: OperatorMixin) -> bool:
+        """Return whether the Gram matrix of another operator is surely the same, to the last bit."""
+        return self is other
+
+    def forget_gram(self) -> None:
+        """Free the memory of a Gram matrix that has been used; another pass makes it again."""
 
     @cached_property
     def sq_norms(self) -> Array:
