@@ -8,6 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import Moments, OperatorMixin
+from rspca.operators.dense import FAR_SHIFT
 from rspca.operators.wrapper import Wrapper
 
 
@@ -115,8 +116,14 @@ class WithMoments(Wrapper):
         return self.inner.transposed()
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """X - 1 shift', with moments of its own: what is left of these columns was less than the rounding of X."""
-        return WithMoments(self.inner.shifted(shift))
+        """X - 1 shift', with the same moments about another shift; taken again if digits of these columns were lost."""
+        moved, columns = WithMoments(self.inner.shifted(shift)), self._of_columns()
+        left = self.column_sq_norms(self.column_sums() / self.shape[0])
+        if np.all((columns.lengths**2 <= FAR_SHIFT * left) | (shift == 0.0)):
+            near = columns.shift - shift
+            moved._columns = columns._replace(shift=near)
+            moved._moments = None if self._moments is None else self._moments._replace(shift=near)
+        return moved
 
     def to_float64(self) -> OperatorMixin:
         """X with products in float64; the moments are taken again if they were those of rounded numbers."""
