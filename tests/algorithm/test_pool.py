@@ -7,8 +7,8 @@ import scipy.sparse
 import rspca
 from rspca.algorithm import ascent, budgets, pool, promising
 from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.full_data import FullData
 from rspca.algorithm.shared_work import SharedWork
-from rspca.algorithm.sketch import FullData
 from rspca.operators.convert import as_operator
 
 

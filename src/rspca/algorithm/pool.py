@@ -10,8 +10,8 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.promising import chosen_by_directions, pool_size
+from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
-from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, spread_columns
 from rspca.operators.base import OperatorMixin
@@ -27,17 +27,17 @@ class Pool(NamedTuple):
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
 
 
-def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
+def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
     """Return the pool for supports of k features; it contains the `known` supports.
 
     If it cannot have all features, it has those that all pools share, and those that the leading directions choose.
     """
-    op = data.source
+    op = route.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
         return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
     lasting = work.lasting
-    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    rows = route.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
     features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
