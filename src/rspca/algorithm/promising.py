@@ -88,6 +88,8 @@ def linkage(op: OperatorMixin) -> Array:
     to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
     """
     m, n = op.shape
+    if op.gram_in_memory:
+        return _fourth_powers(op)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
         return np.zeros(n)
@@ -117,6 +119,15 @@ def linkage(op: OperatorMixin) -> Array:
         sums[distance:] += fourth
         sums[:-distance] += fourth
     return sums
+
+
+def _fourth_powers(op: OperatorMixin) -> Array:
+    """Return the sums of the fourth powers of the rows of X'X, in memory, without the diagonal; relative to the largest."""
+    sums, largest = np.empty(op.shape[1]), max(float(op.sq_norms.max()), 1e-300)
+    for part in chunks(len(sums), 8 * len(sums)):
+        squares = (op.gram_rows(np.arange(part.start, part.stop)) / largest) ** 2
+        sums[part] = np.einsum("ij,ij->i", squares, squares)
+    return sums - (op.sq_norms / largest) ** 4
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:

@@ -24,19 +24,17 @@ class FeatureGram(NamedTuple):
 class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
-    rows: Rows
+    basis: Array
     energies: Array
     beyond_leading: Array
 
 
 def probe(op: OperatorMixin, count: int) -> Probes:
-    """Return estimates from products of X'X with random signs; the directions, so many, after one more product."""
+    """Return estimates from products of X'X with random signs, and so many leading directions, orthonormal."""
     images = op.gram(random_signs(op))
     energies, beyond_leading = row_energies_from(images)
     weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
-    basis = np.linalg.qr(images @ weights)[0]
-    del images  # as large as all the rest
-    return Probes(independent(op, *op.gram_and_scores(basis)), energies, beyond_leading)
+    return Probes(np.linalg.qr(images @ weights)[0], energies, beyond_leading)
 
 
 class SharedWork:
@@ -55,7 +53,7 @@ class SharedWork:
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
-        return self._probes.rows if k <= budgets.POOL_MAX_K else self._rows
+        return self._probed_rows if k <= budgets.POOL_MAX_K else self._rows
 
     @cached_property
     def _rows(self) -> Rows:
@@ -65,6 +63,10 @@ class SharedWork:
     def _probes(self) -> Probes:
         """What the products of X'X with random signs show."""
         return probe(self.op, max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components)))
+
+    @cached_property
+    def _probed_rows(self) -> Rows:
+        return independent(self.op, *self.op.gram_and_scores(self._probes.basis))
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""
@@ -87,7 +89,7 @@ class SharedWork:
         The products of `lasting` features are computed once and kept; those of other features each time.
         """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
-            return op.gram_matrix(features)
+            return op.gram_to_read(features)
         if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)

@@ -50,6 +50,60 @@ class LowRankUpdate(Wrapper):
         return LowRankUpdate(self.inner.restrict(support), self.a, self.b[support])
 
 
+class GramPart(Wrapper):
+    """A few columns of what is left of data whose Gram matrix is in memory: products with the Gram matrix need no R."""
+
+    gram_in_memory = True
+
+    def __init__(self, inner: OperatorMixin, gram: Array) -> None:
+        super().__init__(inner)
+        self.matrix = gram
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        return self.inner.matmat(V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        return self.inner.rmatmat(U)
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support]."""
+        return self.inner.columns(support)
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings."""
+        return self.inner.scores(support, loadings)
+
+    def gram(self, V: Array) -> Array:
+        """X'X V."""
+        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S."""
+        return self.matrix[np.ix_(support, support)]
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S."""
+        return self.gram_block(support)
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Diagonal of X'X."""
+        return super().column_sq_norms(shift) if shift is not None else np.maximum(np.diagonal(self.matrix), 0.0)
+
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data and of what is taken off."""
+        return self.inner.rounding_lengths()
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the operator itself: Gram matrices are in float64."""
+        return self
+
+    def restrict(self, support: Array) -> GramPart:
+        """Restrict both."""
+        return GramPart(self.inner.restrict(support), self.gram_block(support))
+
+
 def as_columns(vectors: Array) -> Array:
     """Return a vector as a matrix of one column, and a matrix as it is; float64."""
     vectors = np.asarray(vectors, dtype=np.float64)
