@@ -153,9 +153,7 @@ def test_a_shared_support_is_one_set_of_features_that_all_components_use():
     assert all(np.array_equal(support, model.supports_[0]) for support in model.supports_)
     assert len(model.supports_[0]) == 6
     Z = ((WINE - WINE.mean()) / WINE.std(ddof=0)).to_numpy()
-    best = max(
-        np.linalg.eigvalsh(Z[:, S].T @ Z[:, S])[-3:].sum() for S in itertools.combinations(range(Z.shape[1]), 6)
-    )
+    best = max(np.linalg.eigvalsh(Z[:, S].T @ Z[:, S])[-3:].sum() for S in itertools.combinations(range(Z.shape[1]), 6))
     assert model.explained_variance_.sum() * (len(Z) - 1) == pytest.approx(best, rel=1e-9)
 
 
@@ -176,9 +174,9 @@ def test_nonnegative_loadings_are_so_in_every_mode(mode):
 # issue 17, item 5
 @pytest.mark.parametrize("mode", ARGUMENTS)
 def test_the_set_carries_one_certificate_that_is_saved_and_verified(mode, tmp_path):
-    model = rspca.SparsePCA(
-        2, k=4, scale=True, certify=True, certify_seconds=3, random_state=0, **ARGUMENTS[mode]
-    ).fit(WINE)
+    model = rspca.SparsePCA(2, k=4, scale=True, certify=True, certify_seconds=3, random_state=0, **ARGUMENTS[mode]).fit(
+        WINE
+    )
     proof = model.joint_certificate_
     assert not hasattr(model, "certificates_")
     assert proof.lower <= proof.upper

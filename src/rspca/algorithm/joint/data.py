@@ -147,6 +147,10 @@ class DeflatedGram(OperatorMixin):
         """Rows of A - LL'."""
         return self.A[support] - self.L[support] @ self.L.T
 
+    def gram_matrix(self, support: Array) -> Array:
+        """The same as the block: all of it is in memory."""
+        return self.gram_block(support)
+
     def gram_block(self, support: Array) -> Array:
         """(A - LL')[S, S], symmetric to the last bit."""
         block = self.A[np.ix_(support, support)] - self.L[support] @ self.L[support].T

@@ -38,10 +38,12 @@ MODES = {
 }
 
 
+def mode_of(constraint: str | None, *, shared_support: bool) -> Mode:
+    """Return the mode of components that are found together."""
+    return MODES["shared" if shared_support else constraint or "joint"]
+
+
 def chosen_mode(*, joint: bool, constraint: str | None, shared_support: bool) -> Mode | None:
     """Return the mode that arguments ask for; None where components are found one by one."""
-    if shared_support:
-        return MODES["shared"]
-    if constraint is not None:
-        return MODES[constraint]
-    return MODES["joint"] if joint else None
+    together = joint or shared_support or constraint is not None
+    return mode_of(constraint, shared_support=shared_support) if together else None

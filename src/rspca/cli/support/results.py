@@ -24,7 +24,7 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "method": model.method,
         "joint_gain": getattr(model, "joint_gain_", None),
-        "joint_certificate": None if together is None else together.as_json() | {"gap": together.gap},
+        "joint_certificate": None if together is None else certificate_document(together, table),
         "components": [
             {
                 "component": j + 1,
@@ -73,9 +73,12 @@ def _in_words(features: list[Any], names: Any, most: int) -> str:
 
 
 def certificate_document(certificate: Any, table: Table) -> dict[str, Any]:
-    """Return a certificate as it is saved, with its gap and the names of its features."""
-    names = [table.feature_names[i] for i in certificate.support]
-    return certificate.as_json() | {"gap": certificate.gap, "features": names}
+    """Return a certificate as it is saved, of one component or of several, with its gap and the names of features."""
+    if hasattr(certificate, "supports"):
+        names: list[Any] = [[table.feature_names[i] for i in support] for support in certificate.supports]
+    else:
+        names = [table.feature_names[i] for i in certificate.support]
+    return dict(certificate.as_json()) | {"gap": certificate.gap, "features": names}
 
 
 def beside_the_model(certificate: Any, own: float | None, table: Table) -> Iterator[str]:
@@ -108,8 +111,5 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
 
 def comparison_document(found: Any, table: Table) -> dict[str, Any]:
     """Return a comparison, with what was proven and what was skipped."""
-    certificate = found.certificate
-    proof = None if certificate is None else certificate.as_json() | {"gap": certificate.gap}
-    if hasattr(certificate, "support"):  # of one component
-        proof = certificate_document(certificate, table)
+    proof = None if found.certificate is None else certificate_document(found.certificate, table)
     return {"methods": [row._asdict() for row in found], "skipped": found.skipped, "certificate": proof}
