@@ -10,9 +10,11 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.joint.blocks import JointProblem
 from rspca.algorithm.joint.data import DeflatedGram, GramData, JointData, OperatorData
 from rspca.algorithm.joint.pooled import extended_gram, gram_affordable
-from rspca.algorithm.joint.starts import leading_directions
+from rspca.algorithm.joint.search import search
+from rspca.algorithm.joint.starts import leading_directions, truncated
 from rspca.algorithm.joint.task import JointTask, SparseVector, Together
 from rspca.algorithm.promising import pool_size
 from rspca.base.types import Array
@@ -50,16 +52,30 @@ def shared(task: JointTask, n_components: int, k: int, start: list[SparseVector]
     From the supports of components found one by one, and from the largest rows of the leading directions, the features
     of the largest rows of AV are taken while that gains; then features are exchanged one for one. All sets are tried
     where these are few. Otherwise several starts compete where the Gram matrix of all features is affordable, and
-    among more features the exchanges run in the Gram matrix of promising ones.
+    among more features the exchanges run in the Gram matrix of promising ones. Nonnegative components, which are no
+    eigenvectors, are then sought on the same support.
     """
     k, features = min(k, task.choice.most), task.choice.features
     if task.op.gram_in_memory or pool_size(task.op.shape[0], len(features)) == len(features):
         best, rounds = _in_gram_matrix(task, n_components, k, start)
     else:
         best, rounds = _in_pools(task, n_components, k, start)
+    if task.nonnegative:
+        return _nonnegative(task, n_components, best, rounds)
     pairs = leading_pairs(task.op.restrict(best.support), n_components, tol=budgets.NORMALIZE_TOL[task.op.dtype])
     vectors = [SparseVector(best.support, oriented(v, task.op.dtype)) for v in pairs.vectors.T]
     return Together(vectors, n_iter=max(1, rounds))
+
+
+def _nonnegative(task: JointTask, r: int, best: SharedSupport, rounds: int) -> Together:
+    """Return nonnegative components of a support, improved together; eigenvectors after the first have both signs."""
+    A = task.op.gram_block(best.support)
+    choice = Choice(np.arange(len(A)))
+    problem = JointProblem(GramData(A), [len(A)] * r, choice, nonnegative=True)
+    start = [truncated(v, len(A), choice, nonnegative=True) for v in best.vectors.T]
+    components, sweeps = search(problem, A, start, rng=task.rng, report=task.report)
+    vectors = [SparseVector(best.support[v.support], v.loadings) for v in components.vectors]
+    return Together(vectors, n_iter=rounds + sweeps)
 
 
 def _in_gram_matrix(task: JointTask, r: int, k: int, start: list[SparseVector]) -> tuple[SharedSupport, int]:
