@@ -356,3 +356,18 @@ SHARED_LEAVING = 16
 """Features that they try to remove: benchmarks/joint.py."""
 SHARED_POOL_FEATURES = 256
 """Features of the largest rows of AV in a pool for a shared support, at least: benchmarks/joint.py."""
+
+# --- loadings that are not negative -----------------------------------------------------------------------------------
+
+NONNEGATIVE_DIRECTIONS = 4
+"""Leading directions from both signs of which stage 1 starts; signs exclude most of each: not tuned."""
+NONNEGATIVE_TOL = 1e-5
+"""Relative gain at which stage 1 stops; polishing follows: not tuned."""
+NONNEGATIVE_DENSE = 1000
+"""Features up to which loadings are refitted by eigendecompositions of their Gram matrix, 8 MB: not tuned."""
+NONNEGATIVE_REFIT_STEPS = 200
+"""Power steps of a refit of more features: not tuned."""
+NONNEGATIVE_SWAPS = 200
+"""Swaps of single features, far more than there are: not tuned."""
+NONNEGATIVE_TRIED = 8
+"""Swaps that are refitted in each round, the most promising: not tuned."""

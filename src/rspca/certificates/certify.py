@@ -173,11 +173,13 @@ def prover(
     s: float | None = None,
     limits: Groups | None = None,
     earlier: Sequence[Component] = (),
+    nonnegative: bool = False,
 ) -> Prover:
     """Return the step of the loop that certifies a component, and replaces it by what the proof improved.
 
     `seconds` is the time for each component. `refit` says whether loadings may be replaced, `s` and `limits` are those
-    of the rounding, `earlier` are the components that there are already, taken off by `deflation`.
+    of the rounding, `earlier` are the components that there are already, taken off by `deflation`. If loadings must be
+    `nonnegative`, none that has a negative one takes their place.
     """
     before = list(earlier)
     unit = balanced(data.operator)[1]
@@ -186,6 +188,13 @@ def prover(
         return op if unit == 1.0 else Scaled(op, np.full(op.shape[1], 1.0 / unit))
 
     words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
+    if nonnegative:
+        words = (*words, "the bound is for loadings of any sign, so it holds where none is negative")
+
+    def may_replace(proof: Certificate) -> bool:
+        """Return whether groups and signs allow what the proof found; its largest loading is positive."""
+        signs = not nonnegative or bool((proof.loadings >= 0.0).all())
+        return signs and (limits is None or limits.allow(proof.support))
 
     def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
         def on_step(step: Step) -> None:
@@ -202,7 +211,7 @@ def prover(
         )
         support, loadings, probability = component.support, component.loadings, component.inclusion_probability
         better = proof.lower > (1.0 + 1e-9) * component.variance and refit
-        if better and (limits is None or limits.allow(proof.support)):
+        if better and may_replace(proof):
             used = proof.loadings != 0.0
             support, loadings = proof.support[used], proof.loadings[used]
             if probability is not None:

@@ -68,7 +68,10 @@ class Settings(NamedTuple):
 def checked_settings(given: Mapping[str, Any]) -> Settings:
     """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
     check_choice("method", given["method"], METHODS)
-    method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
+    method, options = (
+        METHODS[given["method"]],
+        {name: given[name] for name in OPTIONS if name in given},  # what a caller has no argument for keeps its default
+    )
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
     if not method.rounds:
@@ -121,7 +124,16 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
         deflation, earlier = run.deflation, loop.earlier
-        prove = prover(data, seconds, refit=refit, deflation=deflation, s=s, limits=limits, earlier=earlier)
+        prove = prover(
+            data,
+            seconds,
+            refit=refit,
+            deflation=deflation,
+            s=s,
+            limits=limits,
+            earlier=earlier,
+            nonnegative=run.options.get("nonnegative", False),
+        )
     with threads_for(op):
         components = method.run(op, ks, run, rng, loop, prove)
         left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
