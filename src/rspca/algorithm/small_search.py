@@ -54,7 +54,7 @@ def grown(A: Array, k: int) -> Array:
         np.maximum(denominators, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominators)
         promised = gradients * gradients
         promised /= denominators
-        promised[inside] = -1.0
+        promised[inside] = -np.inf
         least = promised.max(axis=1) - TIED * variances
         inside[each, np.argmax(promised >= least[:, None], axis=1)] = True  # ties: the lowest feature
         for _ in range(budgets.SMALL_GROWTH_STEPS):
