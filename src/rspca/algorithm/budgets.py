@@ -129,6 +129,8 @@ SWAP_MAX_PAIRS = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which all single swaps are examined: benchmarks/budgets.py."""
 SWAP_MAX_ENTRIES = 4 * 10**6
 """Entries of the k rows of X'X that swaps need, at most; it matters for k close to n: benchmarks/budgets.py."""
+SWAP_BYTES = 2**19
+"""Bytes of the products of a support with features that may enter, examined at a time; they stay in cache: not tuned."""
 SWAPS_MAX = 500
 """Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
 SWAP_MIN_GAIN = 1e-10
