@@ -213,6 +213,8 @@ POOL_PRODUCTS = 4 * 10**9
 """Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
 POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
+POOL_COPIED_BYTES = 2**20
+"""Bytes of a part of a Gram matrix, or of random signs, that is copied at a time: little beside the whole; not tuned."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4
