@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 
 
 class FeatureGram(NamedTuple):
@@ -24,7 +24,8 @@ class FeatureGram(NamedTuple):
 class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
-    basis: Array
+    basis: list[Array]
+    """Orthonormal directions as columns, in a list from which they are taken when their rows are computed."""
     energies: Array
     beyond_leading: Array
 
@@ -34,7 +35,9 @@ def probe(op: OperatorMixin, count: int) -> Probes:
     images = op.gram(random_signs(op))
     energies, beyond_leading = row_energies_from(images)
     weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
-    return Probes(np.linalg.qr(images @ weights)[0], energies, beyond_leading)
+    directions = images @ weights
+    del images  # larger than all the rest
+    return Probes([np.linalg.qr(directions)[0]], energies, beyond_leading)
 
 
 class SharedWork:
@@ -66,7 +69,7 @@ class SharedWork:
 
     @cached_property
     def _probed_rows(self) -> Rows:
-        return independent(self.op, *self.op.gram_and_scores(self._probes.basis))
+        return independent(self.op, *self.op.gram_and_scores(self._probes.basis.pop()))
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""
@@ -100,7 +103,9 @@ class SharedWork:
         place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
         old = known.features[place] == features
         gram, new = np.empty((len(features), len(features))), features[~old]
-        gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
+        at, known_places = np.flatnonzero(old), place[old]
+        for part in chunks(len(at), 8 * len(at), budgets.POOL_COPIED_BYTES):
+            gram[at[part, None], at] = known.gram[known_places[part, None], known_places]
         if len(new):
             across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
             gram[~old], gram[:, ~old] = across, across.T

@@ -11,6 +11,8 @@ from rspca.operators.wrapper import Wrapper
 GRAM_CANCELLATION_MAX = 1e3
 """Arithmetic: ratio of the terms of XX' to XX' itself. Above it three digits would be lost, so means and deflations
 are subtracted from the columns before these are multiplied."""
+OUTER_ENTRIES = 2**17
+"""Arithmetic: entries of an outer product that exist at a time, 1 MB, so that they stay in cache."""
 
 
 class LowRankUpdate(Wrapper):
@@ -115,6 +117,12 @@ def minus_outer(product: Array, a: Array, b: Array) -> Array:
 
     `a` is a vector or has a column for each term; `b` has a row for each.
     """
+    if product.ndim == 2 and product.size > OUTER_ENTRIES and product.dtype != np.float64:  # no converted copy of it all
+        out, tall = np.empty_like(product), len(product) > product.shape[1]
+        for part in chunks(max(product.shape), 1, OUTER_ENTRIES // min(product.shape)):
+            some = (part, slice(None)) if tall else (slice(None), part)
+            out[some] = minus_outer(product[some], a[part] if tall else a, b if tall else b[..., part])
+        return out
     by_columns = product.ndim == 2 and product.flags.f_contiguous
     if a.ndim == 1:
         outer = np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b)
@@ -134,5 +142,5 @@ def loses_digits(op: Wrapper, weights: Array | None) -> bool:
 def subtract_outer(product: Array, a: Array, b: Array) -> None:
     """Subtract a b' from a matrix in place, some rows at a time; a and b have a column for each term."""
     a, b = as_columns(a), as_columns(b)
-    for part in chunks(len(a), 8 * len(b)):
+    for part in chunks(len(a), 8 * len(b), 8 * OUTER_ENTRIES):
         product[part] -= a[part] @ b.T
