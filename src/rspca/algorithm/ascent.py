@@ -46,15 +46,20 @@ class Effort(NamedTuple):
 
     gain: float
     products: float = np.inf
+    first_steps: int = budgets.SKETCH_STEPS
+    """Steps from each of several starts, of which the best continues."""
 
 
 def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> Effort:
     """Return how far stage 1 is carried: less far if polishing follows, or the search of a pool."""
     if not polished:
         return Effort(tol * budgets.SKETCH_GAIN_TOL)
+    first = op.undeflated is op
+    first_steps = budgets.SKETCH_STEPS if first else budgets.SKETCH_FIRST_STEPS_LATER
     if k <= budgets.POOL_MAX_K:
-        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
-    return Effort(tol * (budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER))
+        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW, first_steps)
+    gain = budgets.SKETCH_GAIN_TOL if first else budgets.SKETCH_GAIN_TOL_LATER
+    return Effort(tol * gain, first_steps=first_steps)
 
 
 def relax_on_sketch(
@@ -72,7 +77,7 @@ def relax_on_sketch(
         """Return where a few steps on the sketch lead, and the features on which they were taken."""
         within = (1.0 - budgets.L1_ROUNDING) * np.sqrt(k)
         if np.abs(step).sum() < within:  # the leading direction itself may satisfy the constraint
-            leading = data.directions()[0]
+            leading = data.leading_direction()
             if np.abs(leading).sum() <= within:
                 image = data.gradient(leading)
                 report("relax", 1, float(leading @ image))
@@ -85,7 +90,8 @@ def relax_on_sketch(
 
     gradients = [data.gradient(start) for start in starts]
     first_tol = max(step_tol, budgets.SKETCH_FIRST_TOL)
-    tried = [ascend(l1_l2_maximizer(gradient, k), gradient, max_iter, first_tol) for gradient in gradients]
+    first_steps = min(max_iter, effort.first_steps if len(starts) > 1 else max_iter)
+    tried = [ascend(l1_l2_maximizer(gradient, k), gradient, first_steps, first_tol) for gradient in gradients]
     end, features = max(tried, key=lambda result: result[0].variance)
     variance, n_iter, products = -np.inf, end.n_iter, 0
     while True:
@@ -152,7 +158,7 @@ def search_in_pool(data: Sketch | FullData, k: int, ends: list[Polished], choice
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
-            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best])
+            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             if np.array_equal(before, ends[0].support):
                 break

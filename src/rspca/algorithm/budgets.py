@@ -48,6 +48,9 @@ SKETCH_MAX_DIRECTIONS = 6
 """Directions that are starts, at most: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
+SKETCH_FIRST_STEPS_LATER = 4
+"""The same from each of several starts, before only the best continues, for components after the first:
+benchmarks/budgets.py."""
 SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
@@ -84,7 +87,7 @@ EMPTY_DRAWS_MAX = 1000
 """Empty Bernoulli draws in a row before an error; at s >= 1 less than 0.37 of all draws are empty: not tuned."""
 POLISHED_DRAWS = 2
 """Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
-SEVERAL_STARTS_SHARE = 0.1
+SEVERAL_STARTS_SHARE = 0.04
 """Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
 
 # --- polishing --------------------------------------------------------------------------------------------------------
@@ -127,6 +130,8 @@ SWAPS_MAX = 500
 """Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
 SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
+SWAP_MIN_LOADING = 1e-100
+"""Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
 SWAP_TRIES = 8
 """Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
 SWAP_TRIES_LARGE_K = 2

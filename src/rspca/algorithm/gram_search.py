@@ -16,7 +16,7 @@ import scipy.sparse
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
-from rspca.linalg.vectors import TIED, coarse, decreasing_order, top_k
+from rspca.linalg.vectors import TIED, coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 
 Multiply = Callable[[Array], Array]
 """V -> A V."""
@@ -321,14 +321,13 @@ def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
     size = np.abs(values)
     if choice.groups is not None:
         return np.array([choice.largest(row, k) for row in size]).reshape(len(size), k)
-    n = size.shape[1]
-    level = np.partition(size, n - k, axis=1)[:, n - k, None]
+    level = kth_largest_in_rows(size, k)[:, None]
     chosen = size >= (1.0 - TIED) * level
     for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
         above = size[row] > (1.0 + TIED) * level[row]
         ties = np.flatnonzero(chosen[row] & ~above)
         chosen[row, ties[k - np.count_nonzero(above) :]] = False
-    return chosen.nonzero()[1].reshape(len(size), k)
+    return columns_of(chosen)
 
 
 def joined(parts: list[Candidates]) -> Candidates:
@@ -384,10 +383,11 @@ def swap_features(
         if n_swaps == budgets.SWAPS_MAX or swap_optimal:
             break
         least = budgets.SWAP_MIN_GAIN * value
-        rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        inside = np.zeros(len(diagonal), dtype=bool)
-        inside[support] = True
-        entering = choice.features[~inside[choice.features]]
+        gaps = np.maximum(value - values[:-1], least)
+        rest = (vectors[:, :-1] / gaps) @ vectors[:, :-1].T
+        promising = _promising_to_enter(rows, diagonal, value, v, rest, float(1.0 / gaps[-1]) if len(gaps) else 0.0)
+        promising[support] = False
+        entering = choice.features[promising[choice.features]]
         a = rows[:, entering]
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
@@ -406,6 +406,22 @@ def swap_features(
             n_swaps += 1
     order = np.argsort(support)
     return SwappedSupport(support[order], v[order], value, n_swaps, swap_optimal)
+
+
+def _promising_to_enter(rows: Array, diagonal: Array, value: float, v: Array, rest: Array, largest: float) -> Array:
+    """Return which features may gain by a swap with any feature of the support: most are ruled out by two products.
+
+    With the notation of `swap_features`, a swap with i gains only if R_ii alpha^2 / v_i^2 + q + 2 |alpha r_i / v_i| is
+    positive. Here |r_i| <= |R_i| |a| and a'r <= |R| |a|^2, the spectral norm |R| given as `largest`.
+    """
+    sizes = np.maximum(np.abs(v), budgets.SWAP_MIN_LOADING)
+    alpha, squares = np.abs(v @ rows), np.einsum("ij,ij->j", rows, rows)
+    most = float(np.max(rest.diagonal() / sizes**2)) * alpha
+    most += 2.0 * float(np.max(np.linalg.norm(rest, axis=1) / sizes)) * np.sqrt(squares)
+    most *= alpha
+    most += largest * squares
+    most += diagonal
+    return np.asarray(most > (1.0 - TIED) * value)
 
 
 def _best_swap(

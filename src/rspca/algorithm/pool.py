@@ -44,13 +44,13 @@ def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array
     return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 
-def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
+def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]], work: SharedWork) -> Pool:
     """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
-    return _pool_of(op, op.gram_matrix(features), features, complete=False)
+    return _pool_of(op, work.gram(op, features, work.lasting), features, complete=False)
 
 
 def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:
