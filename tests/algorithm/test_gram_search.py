@@ -208,3 +208,20 @@ def test_no_feature_whose_swap_gains_is_ruled_out_before_swaps_are_examined(monk
     end = gs.swap_features(A.__getitem__, A.diagonal(), np.arange(5), Choice(np.arange(40)))
     assert end.swap_optimal
     assert sum(seen) > 0
+
+
+# issue 16, item 8
+def test_known_directions_are_improved_by_one_product_instead_of_four():
+    X = np.random.default_rng(0).standard_normal((500, 300)) * 0.97 ** np.arange(300)
+    A, asked = X.T @ X, []
+
+    def multiply(V):
+        asked.append(V.shape[1])
+        return A @ V
+
+    exact = np.linalg.eigh(A)[1][:, ::-1][:, :8]
+    rough = exact + 1e-3 * np.random.default_rng(1).standard_normal(exact.shape)
+    values, vectors = gs.leading_vectors(multiply, A.diagonal(), 8, np.random.default_rng(2), rough)
+    assert asked == [8]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[::-1][:8], rtol=1e-3)
+    assert np.abs(exact[:, 0] @ vectors[:, 0]) / np.linalg.norm(vectors[:, 0]) > 1.0 - 1e-5

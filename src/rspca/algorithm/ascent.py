@@ -54,12 +54,11 @@ def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> E
     """Return how far stage 1 is carried: less far if polishing follows, or the search of a pool."""
     if not polished:
         return Effort(tol * budgets.SKETCH_GAIN_TOL)
-    first = op.undeflated is op
-    first_steps = budgets.SKETCH_STEPS if first else budgets.SKETCH_FIRST_STEPS_LATER
     if k <= budgets.POOL_MAX_K:
-        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW, first_steps)
-    gain = budgets.SKETCH_GAIN_TOL if first else budgets.SKETCH_GAIN_TOL_LATER
-    return Effort(tol * gain, first_steps=first_steps)
+        return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
+    if op.undeflated is op:
+        return Effort(tol * budgets.SKETCH_GAIN_TOL)
+    return Effort(tol * budgets.SKETCH_GAIN_TOL_LATER, first_steps=budgets.SKETCH_FIRST_STEPS_LATER)
 
 
 def relax_on_sketch(
@@ -172,7 +171,16 @@ def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
     rng = np.random.default_rng(budgets.SEARCH_SEED)
     known, choice = _places(pool, k, ends), choice.among(pool.features)
-    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
+    found = search(
+        pool.gram,
+        k,
+        choice,
+        known=known,
+        rng=rng,
+        multiply=pool.multiply,
+        leading=pool.leading,
+        finalists=finalists,
+    )
     return _polished(pool, found, ends[0].n_iter)
 
 

@@ -49,8 +49,8 @@ SKETCH_MAX_DIRECTIONS = 6
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
 SKETCH_FIRST_STEPS_LATER = 4
-"""The same from each of several starts, before only the best continues, for components after the first:
-benchmarks/budgets.py."""
+"""The same from each of several starts, before only the best continues, for components after the first without a search
+in a pool: benchmarks/budgets.py."""
 SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5

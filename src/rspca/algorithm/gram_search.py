@@ -52,6 +52,7 @@ def search(
     known: list[Array],
     rng: np.random.Generator,
     multiply: Multiply | None = None,
+    leading: Array | None = None,
     finalists: int | None = None,
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
@@ -59,15 +60,16 @@ def search(
     Three families of starts complement each other. Supports that grow from single features find a few strongly
     correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
     are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
-    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself.
+    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself, and
+    `leading` are rough leading eigenvectors of A, if they are known.
     `finalists` is the number of candidates whose single features are swapped.
     """
     unit = _unit_of(A)
     if unit != 1.0:
-        found = search(A / unit, k, choice, known=known, rng=rng, finalists=finalists)
+        found = search(A / unit, k, choice, known=known, rng=rng, leading=leading, finalists=finalists)
         return [end._replace(variance=unit * end.variance) for end in found]
     starts = [grow(A, k, starting_features(A, k), choice)]
-    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
+    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
     candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
@@ -241,13 +243,13 @@ def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
 
 
 def supports_along_directions(
-    A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply
+    A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply, leading: Array | None = None
 ) -> Candidates:
     """Return the k largest entries of leading eigenvectors, of their sums and differences, and of random combinations.
 
     The spannogram of Papailiopoulos et al. (2013) would try every combination, which takes too long for more than two.
     """
-    values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng)
+    values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng, leading)
     d = len(values)
     first, second = np.triu_indices(d, 1)
     unit = np.eye(d)
@@ -260,14 +262,17 @@ def supports_along_directions(
     return refitted(A, S, np.take_along_axis(along, S, axis=1))
 
 
-def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return approximate largest eigenvalues of A and their vectors, by block power steps."""
+def leading_vectors(
+    multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator, known: Array | None = None
+) -> tuple[Array, Array]:
+    """Return approximate largest eigenvalues of A and their vectors, by block power steps, or from `known` ones."""
     p = len(diagonal)
     V = np.empty((p, min(count, p)))
     # random numbers are assigned by variance, not by index, so that the order of the features does not matter
     V[decreasing_order(coarse(diagonal))] = rng.standard_normal(V.shape)
-    for _ in range(budgets.SEARCH_SUBSPACE_STEPS):
+    for _ in range(budgets.SEARCH_SUBSPACE_STEPS if known is None else 0):
         V = np.linalg.qr(multiply(V))[0]
+    V = V if known is None else np.linalg.qr(known)[0]
     image = multiply(V)
     values, weights = np.linalg.eigh(V.T @ image)
     return np.maximum(values[::-1], 0.0), image @ weights[:, ::-1]

@@ -25,6 +25,8 @@ class Pool(NamedTuple):
     complete: bool
     multiply: Callable[[Array], Array]
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
+    leading: Array | None = None
+    """Rough leading eigenvectors of A, where they are known."""
 
 
 def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
@@ -35,7 +37,9 @@ def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array
     op = data.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
-        return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        pool = _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        leading = data.near_leading(budgets.SEARCH_DIRECTIONS)
+        return pool._replace(leading=None if leading is None else leading[choice.features])
     lasting = work.lasting
     rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)

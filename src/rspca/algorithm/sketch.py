@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.base.types import Array
-from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.eigen import Pairs, leading_pairs, ritz_pairs
 from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
@@ -95,6 +96,11 @@ class Sketch:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         weights = np.linalg.eigh(self._row_products())[1][:, -count:]
         return (weights.T @ self._rows[: self._filled]).T
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if the sketch shows them."""
+        weights = np.linalg.eigh(self._row_products())[1][:, ::-1][:, :count]
+        return np.column_stack(self._along(weights)) if weights.shape[1] == count else None
 
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as an operator with q rows instead of m."""
@@ -230,7 +236,16 @@ class FullData:
 
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
-        return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
+        return [self._pairs.vectors[:, 0]]
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return ritz_pairs(self.source, 1, tol=self.tol)
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if finding the first of them showed others."""
+        vectors = self._pairs.vectors[:, :count]
+        return vectors if vectors.shape[1] == count else None
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X."""
