@@ -66,7 +66,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     s : float, default=None
         Expected support of the rounding; None means k. With rounding="exact" it shapes the probabilities only.
     n_draws : int, default=16
-        Roundings, of which the best is kept; at most 100,000. On large data with k above 4 % of the features
+        Roundings, of which the best is kept; at most 100,000. On large data with k above a tenth of the features
         polishing begins at the k largest entries alone.
     normalization : {"svd", "naive"}, default="svd"
         Refit the loadings on the support, or keep their direction.

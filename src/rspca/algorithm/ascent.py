@@ -46,8 +46,6 @@ class Effort(NamedTuple):
 
     gain: float
     products: float = np.inf
-    first_steps: int = budgets.SKETCH_STEPS
-    """Steps from each of several starts, of which the best continues."""
 
 
 def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> Effort:
@@ -56,9 +54,7 @@ def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> E
         return Effort(tol * budgets.SKETCH_GAIN_TOL)
     if k <= budgets.POOL_MAX_K:
         return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
-    if op.undeflated is op:
-        return Effort(tol * budgets.SKETCH_GAIN_TOL)
-    return Effort(tol * budgets.SKETCH_GAIN_TOL_LATER, first_steps=budgets.SKETCH_FIRST_STEPS_LATER)
+    return Effort(tol * (budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER))
 
 
 def relax_on_sketch(
@@ -89,8 +85,7 @@ def relax_on_sketch(
 
     gradients = [data.gradient(start) for start in starts]
     first_tol = max(step_tol, budgets.SKETCH_FIRST_TOL)
-    first_steps = min(max_iter, effort.first_steps if len(starts) > 1 else max_iter)
-    tried = [ascend(l1_l2_maximizer(gradient, k), gradient, first_steps, first_tol) for gradient in gradients]
+    tried = [ascend(l1_l2_maximizer(gradient, k), gradient, max_iter, first_tol) for gradient in gradients]
     end, features = max(tried, key=lambda result: result[0].variance)
     variance, n_iter, products = -np.inf, end.n_iter, 0
     while True:

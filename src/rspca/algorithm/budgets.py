@@ -48,9 +48,6 @@ SKETCH_MAX_DIRECTIONS = 6
 """Directions that are starts, at most: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
-SKETCH_FIRST_STEPS_LATER = 4
-"""The same from each of several starts, before only the best continues, for components after the first without a search
-in a pool: benchmarks/budgets.py."""
 SKETCH_STEP_TOL = 10.0
 """Multiple of the tolerance at which steps on the sketch stop; they are cheap: benchmarks/budgets.py."""
 SKETCH_FIRST_TOL = 1e-5
@@ -87,7 +84,7 @@ EMPTY_DRAWS_MAX = 1000
 """Empty Bernoulli draws in a row before an error; at s >= 1 less than 0.37 of all draws are empty: not tuned."""
 POLISHED_DRAWS = 2
 """Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
-SEVERAL_STARTS_SHARE = 0.04
+SEVERAL_STARTS_SHARE = 0.1
 """Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
 
 # --- polishing --------------------------------------------------------------------------------------------------------
