@@ -8,7 +8,8 @@ import rspca
 import rspca.algorithm.component
 from benchmarks.data import chowdary, hapmap3
 from rspca.algorithm import budgets
-from rspca.algorithm.sketch import FullData, Rows, Sketch, first_rows
+from rspca.algorithm.full_data import FullData
+from rspca.algorithm.sketch import Rows, Sketch, first_rows
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
 from rspca.operators.deflated import ScoreDeflated
