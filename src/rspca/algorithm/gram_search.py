@@ -228,10 +228,11 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
 
 def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
     """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
-    denominator = variances[:, None] - diagonal
-    np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominator)
     promised = gradients * gradients
-    promised /= denominator
+    for part in chunks(len(promised), 8 * len(diagonal), budgets.SWAP_BYTES):
+        denominator = variances[part, None] - diagonal
+        np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
+        promised[part] /= denominator
     return promised
 
 

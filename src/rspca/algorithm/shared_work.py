@@ -102,13 +102,13 @@ class SharedWork:
         """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
         place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
         old = known.features[place] == features
-        gram, new = np.empty((len(features), len(features))), features[~old]
+        new = features[~old]  # their products with all come first: while they are made, there is no other matrix
+        across = self.op.gram_between(new, features) if len(new) else np.empty((0, len(features)))
+        gram = np.empty((len(features), len(features)))
+        gram[~old], gram[:, ~old] = across, across.T
         at, known_places = np.flatnonzero(old), place[old]
         for part in chunks(len(at), 8 * len(at), budgets.POOL_COPIED_BYTES):
             gram[at[part, None], at] = known.gram[known_places[part, None], known_places]
-        if len(new):
-            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
-            gram[~old], gram[:, ~old] = across, across.T
         return gram
 
 

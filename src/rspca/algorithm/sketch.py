@@ -42,7 +42,9 @@ class Sketch:
         if not len(rows):  # earlier components explain all directions that were learned before
             left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = int(min(most_rows(n), 2 * products)) + len(first.rows)  # for the leading direction, and for stage 1
+        self._size = int(min(most_rows(n), 2 * products)) + len(
+            first.rows
+        )  # for the leading direction, and for stage 1
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
