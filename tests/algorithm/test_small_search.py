@@ -92,3 +92,8 @@ def test_small_data_are_not_drawn_from(monkeypatch):  # issue 16, item 6: no fix
     rspca.decompose(X, 1, k=30, random_state=0)
     rspca.decompose(X, 1, k=5, polish=False, random_state=0)
     assert drawn == [0, 0, 16, 16]
+
+
+def test_one_huge_feature_does_not_join_twice():
+    A = np.diag([6e14, 0.02, 0.4]) + 0.01
+    assert search_small(A, 2, known=[])[0].support.tolist() == [0, 1]  # the others tie, in ten digits
