@@ -56,6 +56,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
+            del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             if np.array_equal(before, ends[0].support):

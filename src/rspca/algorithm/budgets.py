@@ -129,6 +129,8 @@ SWAP_MAX_PAIRS = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which all single swaps are examined: benchmarks/budgets.py."""
 SWAP_MAX_ENTRIES = 4 * 10**6
 """Entries of the k rows of X'X that swaps need, at most; it matters for k close to n: benchmarks/budgets.py."""
+SWAP_BYTES = 2**19
+"""Bytes of the products of a support with features that may enter, examined at a time: in cache; not tuned."""
 SWAPS_MAX = 500
 """Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
 SWAP_MIN_GAIN = 1e-10
@@ -218,6 +220,8 @@ POOL_PRODUCTS = 4 * 10**9
 """Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
 POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
+POOL_COPIED_BYTES = 2**20
+"""Bytes of a part of a Gram matrix, or of random signs, copied at a time: little beside the whole; not tuned."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4

@@ -17,6 +17,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
 from rspca.linalg.vectors import TIED, coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
+from rspca.operators.base import chunks
 
 Multiply = Callable[[Array], Array]
 """V -> A V."""
@@ -179,8 +180,12 @@ def fourth_powers_of_rows(A: Array) -> Array:
 
 def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
     """Return the sum of the k largest squared entries of some rows."""
-    squares, p = A[rows] ** 2, len(A)
-    return np.partition(squares, p - k, axis=1)[:, p - k :].sum(axis=1)
+    p, sums = len(A), np.empty(len(rows))
+    for part in chunks(len(rows), 8 * p, 8 * budgets.SEARCH_BLOCK_ENTRIES):
+        squares = A[rows[part]] ** 2
+        squares.partition(p - k, axis=1)
+        sums[part] = squares[:, p - k :].sum(axis=1)
+    return sums
 
 
 def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
@@ -225,10 +230,11 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
 
 def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
     """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
-    denominator = variances[:, None] - diagonal
-    np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominator)
     promised = gradients * gradients
-    promised /= denominator
+    for part in chunks(len(promised), 8 * len(diagonal), budgets.SWAP_BYTES):
+        denominator = variances[part, None] - diagonal
+        np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
+        promised[part] /= denominator
     return promised
 
 
@@ -393,15 +399,8 @@ def swap_features(
         promising = _promising_to_enter(rows, diagonal, value, v, rest, float(1.0 / gaps[-1]) if len(gaps) else 0.0)
         promising[support] = False
         entering = choice.features[promising[choice.features]]
-        a = rows[:, entering]
-        alpha, r = v @ a, rest @ a
-        q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
-        rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
-        curvature = r**2 - rest_ii * q
-        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        allowed = choice.allowed_swaps(support, entering)
-        score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
-        swap = _best_swap(rows, diagonal, support, entering, score, value + least)
+        swaps = _promising_swaps(rows, diagonal, _Refit(support, value, v, rest), entering, choice)
+        swap = _best_swap(rows, diagonal, support, swaps, value + least)
         if swap is None:
             swap_optimal = True
         else:
@@ -429,21 +428,53 @@ def _promising_to_enter(rows: Array, diagonal: Array, value: float, v: Array, re
     return np.asarray(most > (1.0 - TIED) * value)
 
 
-def _best_swap(
-    rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
-) -> tuple[int, int] | None:
+class _Refit(NamedTuple):
+    """A support, its largest eigenvalue l and eigenvector, and the sum over the others of qq'/(l - l_q)."""
+
+    support: Array
+    value: float
+    v: Array
+    rest: Array
+
+
+class _Swaps(NamedTuple):
+    """Positions in a support that may leave it, the features that join it for them, and how promising that is."""
+
+    leaving: Array
+    joining: Array
+    score: Array
+
+
+def _promising_swaps(rows: Array, diagonal: Array, fit: _Refit, entering: Array, choice: Choice) -> _Swaps:
+    """Return the swaps that raise the variance, some of the entering features at a time, so that they stay in cache."""
+    support, value, v, rest = fit
+    least, rest_ii, v_i = budgets.SWAP_MIN_GAIN * value, np.diagonal(rest)[:, None], v[:, None]
+    found = [_Swaps(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
+    for part in chunks(len(entering), 8 * len(support), budgets.SWAP_BYTES):
+        some = entering[part]
+        a = rows[:, some]
+        alpha, r = v @ a, rest @ a
+        q = np.einsum("ij,ij->j", a, r) + diagonal[some] - value
+        curvature = r**2 - rest_ii * q
+        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
+        leaving, joining = ((gain > 0.0) & choice.allowed_swaps(support, some)).nonzero()  # usually few
+        score = gain[leaving, joining] / (np.abs(curvature[leaving, joining]) + v[leaving] ** 2 + least)
+        found.append(_Swaps(leaving, some[joining], score))
+    return _Swaps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
+
+
+def _best_swap(rows: Array, diagonal: Array, support: Array, swaps: _Swaps, value: float) -> tuple[int, int] | None:
     """Return the best of the most promising swaps (position out, feature in) if it exceeds `value`, or None."""
-    promising = (score.ravel() > 0.0).nonzero()[0]  # usually few; sorting all scores, with ties, takes far longer
     tries = budgets.SWAP_TRIES if len(support) <= budgets.SWAP_TRIES_MAX_K else budgets.SWAP_TRIES_LARGE_K
     best, swap = value, None
-    for flat in promising[np.argsort(-score.ravel()[promising], kind="stable")[:tries]]:
-        i, j = np.unravel_index(flat, score.shape)
+    for place in np.lexsort((swaps.joining, swaps.leaving, -swaps.score))[:tries]:
+        i, j = int(swaps.leaving[place]), int(swaps.joining[place])
         inside = _symmetric(rows[:, support])
-        inside[i, :] = inside[:, i] = rows[:, entering[j]]
-        inside[i, i] = diagonal[entering[j]]
+        inside[i, :] = inside[:, i] = rows[:, j]
+        inside[i, i] = diagonal[j]
         reached = float(np.linalg.eigvalsh(inside)[-1])
         if reached > best:
-            best, swap = reached * (1.0 + TIED), (int(i), int(entering[j]))
+            best, swap = reached * (1.0 + TIED), (i, j)
     return swap
 
 

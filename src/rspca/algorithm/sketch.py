@@ -42,7 +42,9 @@ class Sketch:
         if not len(rows):  # earlier components explain all directions that were learned before
             left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = most_rows(n) + len(first.rows)
+        self._size = int(min(most_rows(n), 2 * products)) + len(
+            first.rows
+        )  # for the leading direction, and for stage 1
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
@@ -56,6 +58,11 @@ class Sketch:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
         few = count < budgets.SKETCH_MAX_SHARE * len(gradient)
         return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
+
+    def forget_rows(self) -> None:
+        """Free the memory of the sketch, of which nothing is asked any more."""
+        self._left, self._rows = self._left[:, :0].copy(), self._rows[:0].copy()
+        self._filled = self._multiplied = 0
 
     def gradient(self, x: Array) -> Array:
         """Return X'Xx on the sketch: exact for the vectors that were multiplied with X."""

@@ -114,6 +114,14 @@ class SketchedData:
         return k <= budgets.SEVERAL_STARTS_SHARE * self.source.shape[1]
 
     def polished(self, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report) -> list[Polished]:
+        """Polish on the sketch, then exchange several features at once, on X itself."""
+        best, gradient = self._polished_on_sketch(V, gradient, choice, tol=tol, report=report)
+        self.sketch.forget_rows()  # the columns of k features may take as much memory
+        return [exchange(self.source, best, gradient, choice=choice, rounds=budgets.EXCHANGE_ROUNDS)]
+
+    def _polished_on_sketch(
+        self, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report
+    ) -> tuple[Polished, Array]:
         """Polish on the sketch, confirm each result by one product with X, and stop when X confirms no gain."""
         n, k, variance = len(V), len(nonzeros(V[:, 0])), -np.inf
         best = Polished(np.empty(0, dtype=np.intp), np.empty(0), variance, 0, None)
@@ -138,8 +146,7 @@ class SketchedData:
                 report("polish", best.n_iter, variance)
             if gain <= budgets.POLISH_TOL * tol * variance:
                 break
-        best = best._replace(variance=variance)
-        return [exchange(self.source, best, gradient, choice=choice, rounds=budgets.EXCHANGE_ROUNDS)]
+        return best._replace(variance=variance), gradient
 
     def promising_features(self, v: Array, gradient: Array, count: int, choice: Choice) -> Array:
         """Return the features in use and those of the largest gradients; of groups, the best of each before others."""

@@ -29,6 +29,10 @@ class GramProducts(Protocol):
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
 
+    @property
+    def gram_in_memory(self) -> bool:
+        """Whether X'X is in memory."""
+
     def all_columns(self) -> Array:
         """X, dense."""
 
@@ -37,6 +41,9 @@ class GramProducts(Protocol):
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S in float64."""
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64, from X'X where that is in memory."""
 
 
 class Pairs(NamedTuple):
@@ -73,7 +80,8 @@ def ritz_pairs(
             return Pairs(values, vectors / lengths)
     # Without a start, or for many pairs of a small problem, the dense decomposition is faster for longer.
     if n <= DENSE_FEATURES or (start is None and n <= 4 * DENSE_FEATURES) or count > n // 4:
-        return _top(op.gram_block(np.arange(n)), count)
+        gram = op.gram_matrix if op.gram_in_memory else op.gram_block
+        return _top(gram(np.arange(n)), count)
     return lanczos(op, count, start, tol=tol, max_iter=max_iter)
 
 

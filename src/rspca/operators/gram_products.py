@@ -36,6 +36,13 @@ class GramProducts(Products):
                 out[columns, rows] = out[rows, columns].T
         return out
 
+    def gram_to_read(self, support: Array) -> Array:
+        """X_S'X_S as in `gram_matrix`, never to be written to: it may be in memory for other uses."""
+        return self.gram_matrix(support)
+
+    def forget_gram(self) -> None:
+        """Free the memory of a Gram matrix that has been used; another pass makes it again."""
+
     def gram_about(self, support: Array, mean: Array) -> Array:
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
         gram, mean = self.gram_matrix(support), mean[support]
@@ -48,7 +55,7 @@ class GramProducts(Products):
         out = np.empty((len(rows), len(columns)))
         for down in chunks(len(rows), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
             left = as_float64(self.columns(rows[down])).T
-            for across in chunks(len(columns), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+            for across in chunks(len(columns), self.shape[0] * 8, GRAM_COLUMNS_BYTES // 4):  # read as often in any case
                 out[down, across] = left @ as_float64(self.columns(columns[across]))
         return out
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.linalg.vectors import spread
 from rspca.operators.blocks import as_float64, chunks
 from rspca.operators.error_bounds import ErrorBounds
 from rspca.operators.gram_products import GramProducts
@@ -49,6 +50,10 @@ class OperatorMixin(GramProducts, ErrorBounds):
         """Return X[:, features] from `part`, these columns of the undeflated X."""
         return part
 
+    def same_gram(self, other: OperatorMixin) -> bool:
+        """Return whether the Gram matrix of another operator is surely the same, to the last bit."""
+        return self is other
+
     def attained(self, support: Array, loadings: Array) -> float:
         """Return a proven lower bound on the variance of the loadings: |X_S loadings|^2 less its rounding error.
 
@@ -62,6 +67,8 @@ class OperatorMixin(GramProducts, ErrorBounds):
 
     def variances(self, V: Array) -> Array:
         """v'X'Xv for each column of V in one block product, with the columns of X that any of them uses."""
+        if self.gram_in_memory:
+            return np.einsum("ij,ij->j", V, self.gram(V))
         rows = np.flatnonzero(V.any(axis=1))
         few = len(rows) < self.shape[1] // 4
         scores = self.restrict(rows).matmat(V[rows]) if few else self.matmat(V)
@@ -69,6 +76,8 @@ class OperatorMixin(GramProducts, ErrorBounds):
 
     def gradient(self, part: OperatorMixin, support: Array, loadings: Array) -> Array:
         """X'(X_S loadings) in float64; `part` is restrict(support)."""
+        if self.gram_in_memory:
+            return self.gram(spread(loadings, support, self.shape[1]))
         return as_float64(self.rmatmat(part.matmat(loadings)))
 
     def scores(self, support: Array, loadings: Array) -> Array:

@@ -34,6 +34,8 @@ class Products:
     little more than one: benchmarks/speed.py."""
     gram_in_memory: bool = False
     """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
+    has_gram_errors: bool = False
+    """Whether X'X stands for a Gram matrix that differs from it, as `gram_errors` bounds."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     moments_in_float64: bool = False
