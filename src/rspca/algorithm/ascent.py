@@ -56,7 +56,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if not pool.complete:
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
-            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best])
+            del pool  # its Gram matrix, before the next is made
+            pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             if np.array_equal(before, ends[0].support):
                 break
@@ -74,7 +75,16 @@ def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists
     if pool.complete and is_small(k, choice):
         return _polished(pool, search_small(pool.gram, k, known=known), ends[0].n_iter)
     rng, choice = np.random.default_rng(budgets.SEARCH_SEED), choice.among(pool.features)
-    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, finalists=finalists)
+    found = search(
+        pool.gram,
+        k,
+        choice,
+        known=known,
+        rng=rng,
+        multiply=pool.multiply,
+        leading=pool.leading,
+        finalists=finalists,
+    )
     return _polished(pool, found, ends[0].n_iter)
 
 

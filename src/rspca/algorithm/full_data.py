@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.polish import Polished, polish
 from rspca.algorithm.relax import StationaryPoint, linearized
 from rspca.base.types import Array, Report
-from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.eigen import Pairs, leading_pairs, ritz_pairs
 from rspca.linalg.vectors import l1_l2_maximizer, nonzeros
 from rspca.operators.base import OperatorMixin
 
@@ -24,7 +24,16 @@ class FullData:
 
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
-        return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
+        return [self._pairs.vectors[:, 0]]
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return ritz_pairs(self.source, 1, tol=self.tol)
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if finding the first of them showed others."""
+        vectors = self._pairs.vectors[:, :count]
+        return vectors if vectors.shape[1] == count else None
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X."""

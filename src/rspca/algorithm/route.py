@@ -23,6 +23,10 @@ class Route(Protocol):
         """Return the directions from which stage 1 starts, that of largest variance first."""
         ...
 
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if that many are known without a product with X."""
+        ...
+
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         ...

@@ -89,10 +89,13 @@ class SharedWork:
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
 
-        The products of `lasting` features are computed once and kept; those of other features each time.
+        The products of `lasting` features are computed once and kept; those of other features each time, and of all if
+        most are others.
         """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
             return op.gram_to_read(features)
+        if 2 * np.count_nonzero(np.isin(features, lasting, assume_unique=True)) < len(features):
+            return op.gram_matrix(features)
         if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
@@ -102,13 +105,13 @@ class SharedWork:
         """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
         place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
         old = known.features[place] == features
-        gram, new = np.empty((len(features), len(features))), features[~old]
+        new = features[~old]  # their products with all come first: while they are made, there is no other matrix
+        across = self.op.gram_between(new, features) if len(new) else np.empty((0, len(features)))
+        gram = np.empty((len(features), len(features)))
+        gram[~old], gram[:, ~old] = across, across.T
         at, known_places = np.flatnonzero(old), place[old]
         for part in chunks(len(at), 8 * len(at), budgets.POOL_COPIED_BYTES):
             gram[at[part, None], at] = known.gram[known_places[part, None], known_places]
-        if len(new):
-            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
-            gram[~old], gram[:, ~old] = across, across.T
         return gram
 
 

@@ -42,7 +42,9 @@ class Sketch:
         if not len(rows):  # earlier components explain all directions that were learned before
             left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = int(min(most_rows(n), 2 * products)) + len(first.rows)  # for the leading direction, and for stage 1
+        self._size = int(min(most_rows(n), 2 * products)) + len(
+            first.rows
+        )  # for the leading direction, and for stage 1
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
@@ -72,7 +74,7 @@ class Sketch:
         used = 0
         while self._filled < self._size and used < products:
             used += 1
-            v, before = self.directions()[0], self._filled
+            v, before = self.leading_direction(), self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
             if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
@@ -80,16 +82,28 @@ class Sketch:
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance on the sketch, the largest first."""
-        rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
         close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
-        directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
-        return [direction / np.linalg.norm(direction) for direction in directions]
+        return self._along(weights[:, -1 - close[: budgets.SKETCH_MAX_DIRECTIONS]])
+
+    def leading_direction(self) -> Array:
+        """Return the direction of largest variance on the sketch."""
+        return self._along(np.linalg.eigh(self._row_products())[1][:, -1:])[0]
+
+    def _along(self, weights: Array) -> list[Array]:
+        """Return unit vectors that combine the rows of the sketch with the weights of each column."""
+        combined = weights.T @ self._rows[: self._filled]
+        return list(combined / np.linalg.norm(combined, axis=1, keepdims=True))
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         weights = np.linalg.eigh(self._row_products())[1][:, -count:]
         return (weights.T @ self._rows[: self._filled]).T
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if the sketch shows them."""
+        weights = np.linalg.eigh(self._row_products())[1][:, ::-1][:, :count]
+        return np.column_stack(self._along(weights)) if weights.shape[1] == count else None
 
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as an operator with q rows instead of m."""

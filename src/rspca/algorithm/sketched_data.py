@@ -55,6 +55,10 @@ class SketchedData:
         """Return the directions of large variance on the sketch, the largest first."""
         return self.sketch.directions()
 
+    def near_leading(self, count: int) -> Array | None:
+        """Return leading directions of the sketch as columns, so many, if it has them."""
+        return self.sketch.near_leading(count)
+
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         return self.sketch.leading_rows(count)
@@ -93,7 +97,7 @@ class SketchedData:
         """Take a few steps on the sketch of the features of largest gradients."""
         within = (1.0 - budgets.L1_ROUNDING) * np.sqrt(k)
         if np.abs(step).sum() < within:  # the leading direction itself may satisfy the constraint
-            leading = self.directions()[0]
+            leading = self.sketch.leading_direction()
             if np.abs(leading).sum() <= within:
                 image = self.sketch.gradient(leading)
                 report("relax", 1, float(leading @ image))

@@ -28,10 +28,16 @@ def search_small(A: Array, k: int, *, known: list[Array]) -> list[SwappedSupport
     inside = np.vstack([grown(A, k), _masks(known, len(A))])
     variances = refitted_variances(A, inside)
     supports = inside.nonzero()[1].reshape(len(inside), k)
-    best = best_of_distinct(supports, variances, budgets.SMALL_FINALISTS)
+    best = best_of_distinct(supports, variances, finalists_of(len(A)))
     ends, choice = ranked(swapped(A, supports[best])), Choice(np.arange(len(A)))
     least = (1.0 - budgets.SMALL_NEAR_BEST) * ends[0].variance
     return ranked([with_lowest_copies(A, end, choice) for end in ends if end.variance >= least])
+
+
+def finalists_of(p: int) -> int:
+    """Return how many supports of p features are improved by swaps."""
+    share = p // budgets.SMALL_FEATURES_A_FINALIST
+    return min(max(share, budgets.SMALL_MIN_FINALISTS), budgets.SMALL_FINALISTS)
 
 
 def _masks(supports: list[Array], p: int) -> Array:

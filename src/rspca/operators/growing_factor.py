@@ -1,4 +1,4 @@
-"""R with R'R = A for a Gram matrix A, some columns at a time: a Cholesky decomposition that goes on where it stopped."""
+"""R with R'R = A for a Gram matrix A, some columns at a time: a Cholesky decomposition that can go on."""
 
 from __future__ import annotations
 

@@ -39,6 +39,15 @@ class LowRankUpdate(Wrapper):
         """X_S - a b_S'."""
         return minus_outer(self.inner.columns(support), self.a, self.b[support].T)
 
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Squared norms: those of X, and from the columns themselves where something is taken off."""
+        changed = np.flatnonzero(self.b.any(axis=1))
+        if shift is not None or 2 * len(changed) > len(self.b):
+            return super().column_sq_norms(shift)
+        norms = self.inner.sq_norms.copy()
+        norms[changed] = OperatorMixin.column_sq_norms(self.restrict(changed))
+        return norms
+
     def rounding_lengths(self) -> Array:
         """Lengths of the data and of what is taken off."""
         return self.inner.rounding_lengths() + np.abs(self.b) @ np.linalg.norm(self.a, axis=0)
@@ -117,7 +126,9 @@ def minus_outer(product: Array, a: Array, b: Array) -> Array:
 
     `a` is a vector or has a column for each term; `b` has a row for each.
     """
-    if product.ndim == 2 and product.size > OUTER_ENTRIES and product.dtype != np.float64:  # no converted copy of it all
+    if (
+        product.ndim == 2 and product.size > OUTER_ENTRIES and product.dtype != np.float64
+    ):  # no converted copy of it all
         out, tall = np.empty_like(product), len(product) > product.shape[1]
         for part in chunks(max(product.shape), 1, OUTER_ENTRIES // min(product.shape)):
             some = (part, slice(None)) if tall else (slice(None), part)

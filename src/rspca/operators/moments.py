@@ -40,19 +40,18 @@ class WithMoments(Wrapper):
     def moments(self) -> Moments:
         """Sums and Gram matrix of X - 1 shift', and the shift."""
         if self._moments is None:
-            self._moments = moments = self.inner.moments()
-            squares = np.diagonal(moments.gram).copy()
-            self._columns = _ColumnMoments(moments.shift, moments.sums, squares, moments.lengths)
+            self._moments = self.inner.moments()
         return self._moments
 
     def _of_columns(self) -> _ColumnMoments:
         if self._columns is None:
-            self.moments()
-        assert self._columns is not None
+            shift, sums, gram, lengths = self.moments()
+            self._columns = _ColumnMoments(shift, sums, np.diagonal(gram).copy(), lengths)
         return self._columns
 
     def forget_gram(self) -> None:
         """Free the memory of the Gram matrix, and keep sums and squared norms."""
+        self._of_columns()
         self._moments = None
 
     def column_sums(self) -> Array:
