@@ -81,6 +81,8 @@ def block_step(problem: JointProblem, components: Components, place: int) -> Com
     weights = turn[:, explained] / np.sqrt(values[explained])
     images = [components.images[j] for j in others]
     block = problem.data.without([components.vectors[j] for j in others], images, weights)
+    if block.sq_norms.max() <= budgets.NO_VARIANCE_EPS * np.finfo(block.dtype).eps * float(np.trace(components.M)):
+        return components  # the others explain everything
     old = components.vectors[place]
     along = weights @ (weights.T @ components.M[others, place])  # what the others explain of the component
     gradient = components.images[place] - sum(
@@ -120,6 +122,10 @@ def climbed(
     """Return the end of truncated power steps with refits, and the gradient there."""
     support, loadings = vector
     value = float(loadings @ gradient[support])
+    if value <= NOTHING_LEFT * float(block.sq_norms.max()):  # the others explain the vector: begin elsewhere
+        longest = problem.choice.largest(block.sq_norms, 1)
+        support, loadings, value = longest, np.ones(1), 0.0
+        gradient = block.gradient(block.restrict(longest), longest, loadings)
     for _ in range(budgets.CLIMB_STEPS):
         proposed = problem.choice.largest(np.maximum(gradient, 0.0) if problem.nonnegative else gradient, k)
         part = block.restrict(proposed)

@@ -94,15 +94,11 @@ def _in_gram_matrix(task: JointTask, r: int, k: int, start: list[SparseVector]) 
     supports = first_supports(problem, A @ V, directions)
     few = len(features) * k <= budgets.SHARED_SEARCH_ENTRIES
     supports += random_supports(problem, directions, task.rng, budgets.SHARED_STARTS if few else 0)
-    best, rounds = None, 0
-    for support in supports:
+    best, rounds = with_eigenvectors(problem, supports[0]), 0
+    count = len(supports) + (budgets.SHARED_REPLACEMENTS if few and k < len(features) else 0)
+    for number in range(count):
+        support = supports[number] if number < len(supports) else disturbed(problem, best.support, task.rng)
         end, more = improved(problem, with_eigenvectors(problem, support))
-        rounds += more
-        best = end if best is None or end.variance > (1.0 + TIED) * best.variance else best
-        task.report("shared", rounds, best.variance)
-    assert best is not None  # there is always a start
-    for _ in range(budgets.SHARED_REPLACEMENTS if few and k < len(features) else 0):
-        end, more = improved(problem, with_eigenvectors(problem, disturbed(problem, best.support, task.rng)))
         rounds += more
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         task.report("shared", rounds, best.variance)
