@@ -103,15 +103,15 @@ def best_in_block(
     where rows of the block cost little, otherwise several at once by their worth to second order.
     """
     end, gradient = climbed(problem, block, vector, gradient, k)
+    swaps = problem.data.examines_swaps and k**2 * problem.data.features <= budgets.JOINT_SWAP_PRODUCTS
     if problem.nonnegative:
-        end = nonnegative_swaps(block, end, gradient, problem.choice)
+        end = nonnegative_swaps(block, end, gradient, problem.choice) if swaps else end
     elif len(end.support) < len(problem.choice.features):
-        if problem.data.examines_swaps and k**2 * problem.data.features <= budgets.JOINT_SWAP_PRODUCTS:
+        if swaps:
             end = swap(block, end, choice=problem.choice)
         else:
             end = exchange(block, end, gradient, choice=problem.choice, rounds=budgets.EXCHANGE_ROUNDS)
-            loadings = refit_part(block.restrict(end.support), end.loadings)[1]
-            end = end._replace(loadings=loadings)
+            end = end._replace(loadings=refit_part(block.restrict(end.support), end.loadings)[1])
     used = end.loadings != 0.0
     return SparseVector(end.support[used], unit(end.loadings[used]))
 
@@ -130,7 +130,7 @@ def climbed(
         proposed = problem.choice.largest(np.maximum(gradient, 0.0) if problem.nonnegative else gradient, k)
         part = block.restrict(proposed)
         if problem.nonnegative:
-            reached, next_loadings = nonnegative_maximum(part.gram_block(np.arange(k)), gradient[proposed])
+            reached, next_loadings = nonnegative_maximum(part.gram, gradient[proposed], tol=budgets.TOL)
         else:
             reached, next_loadings = refit_part(part, gradient[proposed], budgets.EXCHANGE_REFIT_TOL)
         if reached <= (1.0 + budgets.TOL) * value and len(support) >= k:
