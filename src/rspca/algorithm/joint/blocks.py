@@ -149,7 +149,7 @@ def with_vector(problem: JointProblem, components: Components, place: int, vecto
     vectors[place], images[place] = vector, problem.data.image(vector)
     M[place] = M[:, place] = [other.loadings @ images[place][other.support] for other in vectors]
     orders = [np.arange(len(M))]
-    if problem.ks[place] == problem.ks[-1]:
+    if len(set(problem.ks[place:])) == 1:  # those behind move to places of their own size
         orders.append(np.append(np.delete(orders[0], place), place))
     changed = [rearranged(vectors, images, M, order) for order in orders]
     best = max(changed, key=lambda one: one.variance)

@@ -183,7 +183,7 @@ def exchanged(problem: SharedProblem, end: SharedSupport, images: Array) -> Shar
     Removing feature i loses at most sum_t v_it^2 (l_t - a_ii) / (1 - |v_i|^2): the eigenvectors without their entry i
     still span r dimensions. Adding feature j gains, to second order, sum_t (Av_t)_j^2 / (l_t - a_jj).
     """
-    support, least = end.support, np.finfo(float).tiny
+    support, least = end.support, max(budgets.SWAP_MIN_GAIN * float(end.values[0]), np.finfo(float).tiny)
     squares, variances = end.vectors**2, problem.diagonal[support]
     sizes = np.minimum(squares.sum(axis=1), 1.0 - TIED)
     losses = np.maximum(squares @ end.values - sizes * variances, 0.0) / (1.0 - sizes)
