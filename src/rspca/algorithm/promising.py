@@ -8,7 +8,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order, top_k
+from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -65,7 +65,7 @@ def random_signs(op: OperatorMixin) -> Array:
     count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
     signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
     # signs are assigned by variance, not by index, so that the order of the features does not matter
-    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
+    signs[decreasing_order(coarse(op.sq_norms))] = 2.0 * rng.integers(2, size=signs.shape) - 1.0
     return signs
 
 
@@ -112,11 +112,33 @@ def linkage(op: OperatorMixin) -> Array:
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
     sums[compared] -= lengths[compared] ** 8  # each with itself
-    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
-        fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
-        sums[distance:] += fourth
-        sums[:-distance] += fourth
+    if len(compared) < n:
+        sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums
+
+
+def fourth_powers_of_neighbors(rows: Array, reach: int) -> Array:
+    """Return for each row the sum of the fourth powers of its products with those nearer than `reach`, without itself.
+
+    Blocks of `reach` rows are multiplied by themselves and the next block.
+    """
+    n, width = rows.shape
+    count = -(-n // reach)
+    blocks = np.zeros((count + 1, reach, width), dtype=rows.dtype)
+    blocks.reshape(-1, width)[:n] = rows
+    sums = np.zeros((count + 1, reach))
+    distance = np.arange(2 * reach) - np.arange(reach)[:, None]
+    near = ((distance > 0) & (distance < reach)).astype(rows.dtype)
+    for part in chunks(count, 4 * 2 * reach * (width + reach), budgets.POOL_LINKAGE_BYTES):
+        both = np.concatenate([blocks[part], blocks[part.start + 1 : part.stop + 1]], axis=1)
+        powers = blocks[part] @ both.transpose(0, 2, 1)
+        for _ in range(2):
+            np.square(powers, out=powers)
+        powers *= near
+        onto = powers.sum(axis=1, dtype=np.float64)
+        sums[part] += powers.sum(axis=2, dtype=np.float64) + onto[:, :reach]
+        sums[part.start + 1 : part.stop + 1] += onto[:, reach:]
+    return sums.ravel()[:n]
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
@@ -128,10 +150,11 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
     tried = int(
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
-    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
-    if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
-        longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
+    lengths = coarse(np.einsum("ij,ij->i", rows, rows))
+    if len(lengths) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
+        longest = top_k(lengths, budgets.POOL_DIRECTION_FEATURES)
         return chosen_by_directions(rows[longest], k, features[longest], count)
+    order = decreasing_order(lengths)
     starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
     directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
     for _ in range(budgets.POOL_DIRECTION_STEPS):
@@ -151,5 +174,9 @@ def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)
-    supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
+    chosen = along >= kth_largest_in_rows(along, k)[:, None]
+    if np.count_nonzero(chosen) == k * len(along):
+        supports = columns_of(chosen)
+    else:  # ties
+        supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)

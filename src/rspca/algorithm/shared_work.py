@@ -84,9 +84,12 @@ class SharedWork:
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
 
-        The products of `lasting` features are computed once and kept; those of other features each time.
+        The products of `lasting` features are computed once and kept; those of other features each time, and of all if
+        most are others.
         """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
+            return op.gram_matrix(features)
+        if 2 * np.count_nonzero(np.isin(features, lasting, assume_unique=True)) < len(features):
             return op.gram_matrix(features)
         if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))

@@ -8,7 +8,6 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.base.types import Array
-from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
@@ -35,8 +34,6 @@ class Sketch:
     which the sketch is exact, gains at least as much on X: alternating between the sketch and products with X is an
     ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
-
-    exact = False
 
     def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
         m, n = op.shape
@@ -70,7 +67,7 @@ class Sketch:
         used = 0
         while self._filled < self._size and used < products:
             used += 1
-            v, before = self.directions()[0], self._filled
+            v, before = self.leading_direction(), self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
             if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
@@ -78,16 +75,28 @@ class Sketch:
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance on the sketch, the largest first."""
-        rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
         close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
-        directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
-        return [direction / np.linalg.norm(direction) for direction in directions]
+        return self._along(weights[:, -1 - close[: budgets.SKETCH_MAX_DIRECTIONS]])
+
+    def leading_direction(self) -> Array:
+        """Return the direction of largest variance on the sketch."""
+        return self._along(np.linalg.eigh(self._row_products())[1][:, -1:])[0]
+
+    def _along(self, weights: Array) -> list[Array]:
+        """Return unit vectors that combine the rows of the sketch with the weights of each column."""
+        combined = weights.T @ self._rows[: self._filled]
+        return list(combined / np.linalg.norm(combined, axis=1, keepdims=True))
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         weights = np.linalg.eigh(self._row_products())[1][:, -count:]
         return (weights.T @ self._rows[: self._filled]).T
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if the sketch shows them."""
+        weights = np.linalg.eigh(self._row_products())[1][:, ::-1][:, :count]
+        return np.column_stack(self._along(weights)) if weights.shape[1] == count else None
 
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as an operator with q rows instead of m."""
@@ -112,7 +121,7 @@ class Sketch:
         if size <= self._rounding * length:
             return
         new /= size
-        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores
+        if size > self._rounding**budgets.SKETCH_DIFFERENCE_DIGITS * length:  # X'new follows from X'scores
             self._add(new[:, None], (image - inside @ rows) / size)
         else:  # the difference would be mostly rounding
             self._add(new[:, None], self.source.rmatmat(new))
@@ -211,38 +220,3 @@ def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:
 def rounding_of(op: OperatorMixin) -> float:
     """Return the share of the length of scores below which they are rounding."""
     return float(np.sqrt(np.finfo(op.dtype).eps))
-
-
-class FullData:
-    """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
-
-    exact = True
-
-    def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
-        self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
-
-    def directions(self) -> list[Array]:
-        """Return the direction of largest variance, to residual tol."""
-        return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
-
-    def leading_rows(self, count: int) -> Array:
-        """Return a row for each feature such that their products are those of the leading part of X'X."""
-        pairs = leading_pairs(self.source, count, tol=self.tol)
-        return pairs.vectors * np.sqrt(pairs.values)
-
-    def features(self, gradient: Array, count: int) -> Array:
-        """Return all features."""
-        return np.arange(len(gradient))
-
-    def gradient(self, x: Array) -> Array:
-        """Return X'Xx."""
-        return self.source.gram(x)
-
-    def operator(self, features: Array) -> OperatorMixin:
-        """Return X."""
-        return self.source
-
-    def confirm(self, x: Array) -> ConfirmedProduct:
-        """Multiply x by X'X."""
-        gradient = self.source.gram(x)
-        return ConfirmedProduct(gradient, float(x @ gradient))

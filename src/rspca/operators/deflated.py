@@ -144,7 +144,7 @@ class ScoreDeflated(Wrapper):
         self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
         """Bounds on the distance of each u from the unit vector that it stands for."""
         self.weights = weights
-        """W with U = XW, where X'X has an error, which taking off U enlarges; None where it has none."""
+        """W with U = XW, where X'X has an error, which taking off U enlarges; None if it has none or W is unknown."""
 
     @property
     def undeflated(self) -> OperatorMixin:
@@ -154,7 +154,7 @@ class ScoreDeflated(Wrapper):
     def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
         """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
         loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None
-        if self.inner.gram_errors().any():
+        if self.inner.gram_errors().any() and (self.weights is not None or not self.U.shape[1]):
             before = np.empty((len(v), 0)) if self.weights is None else self.weights
             weights = np.column_stack([before, v - before @ (self.loadings.T @ v)])
         return ScoreDeflated(
@@ -258,12 +258,12 @@ class ScoreDeflated(Wrapper):
 
         What is left of A is (I - P)'A(I - P) with P = W(X'U)', and no other P leaves less. So an error E of A changes
         it by at most |(I - P)'E(I - P)|, with the P of either matrix. Those differ by less than a quarter if the scores
-        that were taken off are known to a tenth of their variance; otherwise nothing is known.
+        that were taken off are known to a tenth of their variance; otherwise, or without W, nothing is known.
         """
         errors = self.inner.gram_errors()
-        if self.weights is None:
+        if not self.U.shape[1] or not errors.any():
             return errors
-        along = np.abs(self.weights).T @ errors
+        along = np.full(1, np.inf) if self.weights is None else np.abs(self.weights).T @ errors
         if float(along @ along) > KNOWN_SCORES:
             return errors + np.sqrt(self.inner.sq_norms)
         return P_FACTOR * (errors + np.abs(self.loadings) @ along)

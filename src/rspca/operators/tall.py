@@ -144,7 +144,7 @@ class FormedGram(Wrapper):
 
     def gram_block(self, support: Array) -> Array:
         """A[S, S]."""
-        return self.matrix[np.ix_(support, support)]
+        return self.matrix[support[:, None], support]
 
     def gram_matrix(self, support: Array) -> Array:
         """A[S, S]."""
