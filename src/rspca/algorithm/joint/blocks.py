@@ -81,6 +81,8 @@ def block_step(problem: JointProblem, components: Components, place: int) -> Com
     weights = turn[:, explained] / np.sqrt(values[explained])
     images = [components.images[j] for j in others]
     block = problem.data.without([components.vectors[j] for j in others], images, weights)
+    if block.sq_norms.max() <= budgets.NO_VARIANCE_EPS * np.finfo(block.dtype).eps * float(np.trace(components.M)):
+        return components  # the others explain everything
     old = components.vectors[place]
     along = weights @ (weights.T @ components.M[others, place])  # what the others explain of the component
     gradient = components.images[place] - sum(
@@ -101,15 +103,15 @@ def best_in_block(
     where rows of the block cost little, otherwise several at once by their worth to second order.
     """
     end, gradient = climbed(problem, block, vector, gradient, k)
+    swaps = problem.data.examines_swaps and k**2 * problem.data.features <= budgets.JOINT_SWAP_PRODUCTS
     if problem.nonnegative:
-        end = nonnegative_swaps(block, end, gradient, problem.choice)
+        end = nonnegative_swaps(block, end, gradient, problem.choice) if swaps else end
     elif len(end.support) < len(problem.choice.features):
-        if problem.data.examines_swaps and k**2 * problem.data.features <= budgets.JOINT_SWAP_PRODUCTS:
+        if swaps:
             end = swap(block, end, choice=problem.choice)
         else:
             end = exchange(block, end, gradient, choice=problem.choice, rounds=budgets.EXCHANGE_ROUNDS)
-            loadings = refit_part(block.restrict(end.support), end.loadings)[1]
-            end = end._replace(loadings=loadings)
+            end = end._replace(loadings=refit_part(block.restrict(end.support), end.loadings)[1])
     used = end.loadings != 0.0
     return SparseVector(end.support[used], unit(end.loadings[used]))
 
@@ -120,11 +122,15 @@ def climbed(
     """Return the end of truncated power steps with refits, and the gradient there."""
     support, loadings = vector
     value = float(loadings @ gradient[support])
+    if value <= NOTHING_LEFT * float(block.sq_norms.max()):  # the others explain the vector: begin elsewhere
+        longest = problem.choice.largest(block.sq_norms, 1)
+        support, loadings, value = longest, np.ones(1), 0.0
+        gradient = block.gradient(block.restrict(longest), longest, loadings)
     for _ in range(budgets.CLIMB_STEPS):
         proposed = problem.choice.largest(np.maximum(gradient, 0.0) if problem.nonnegative else gradient, k)
         part = block.restrict(proposed)
         if problem.nonnegative:
-            reached, next_loadings = nonnegative_maximum(part.gram_block(np.arange(k)), gradient[proposed])
+            reached, next_loadings = nonnegative_maximum(part.gram, gradient[proposed], tol=budgets.TOL)
         else:
             reached, next_loadings = refit_part(part, gradient[proposed], budgets.EXCHANGE_REFIT_TOL)
         if reached <= (1.0 + budgets.TOL) * value and len(support) >= k:
@@ -143,7 +149,7 @@ def with_vector(problem: JointProblem, components: Components, place: int, vecto
     vectors[place], images[place] = vector, problem.data.image(vector)
     M[place] = M[:, place] = [other.loadings @ images[place][other.support] for other in vectors]
     orders = [np.arange(len(M))]
-    if problem.ks[place] == problem.ks[-1]:
+    if len(set(problem.ks[place:])) == 1:  # those behind move to places of their own size
         orders.append(np.append(np.delete(orders[0], place), place))
     changed = [rearranged(vectors, images, M, order) for order in orders]
     best = max(changed, key=lambda one: one.variance)

@@ -10,6 +10,7 @@ from rspca.algorithm.joint.blocks import JointProblem, ascend, components_of, re
 from rspca.algorithm.joint.data import GramData, JointData, OperatorData
 from rspca.algorithm.joint.task import JointTask, SparseVector
 from rspca.base.types import Array
+from rspca.linalg.vectors import spread_columns
 from rspca.operators.base import OperatorMixin
 
 
@@ -19,16 +20,15 @@ def promising_features(task: JointTask, vectors: list[SparseVector], ks: list[in
     The gradient of component j, as the others leave it, is A_j v_j = A V c, c the column j of the inverse of V'AV,
     scaled so that its entry j is one.
     """
-    images = np.column_stack(OperatorData(task.op).images(vectors))
+    images = task.op.gram(spread_columns([(v.loadings, v.support) for v in vectors], task.op.shape[1]))
     M = np.array([v.loadings @ images[v.support] for v in vectors])
     weights = np.linalg.pinv((M + M.T) / 2.0, rcond=budgets.JOINT_SINGULAR, hermitian=True)
-    diagonal = weights.diagonal()
-    gradients = images @ (weights / np.where(diagonal > 0.0, diagonal, 1.0))
-    if task.nonnegative:
-        gradients = np.maximum(gradients, 0.0)
+    weights /= np.where(weights.diagonal() > 0.0, weights.diagonal(), 1.0)
     free, chosen = Choice(task.choice.features), [vector.support for vector in vectors]
-    for k, gradient in zip(ks, gradients.T, strict=True):
-        count = pool_share(k, len(ks))
+    for place, k in enumerate(ks):
+        gradient, count = images @ weights[:, place], pool_share(k, len(ks))
+        if task.nonnegative:
+            gradient = np.maximum(gradient, 0.0)
         chosen.append(free.largest(gradient, count))
         if task.choice.groups is not None:  # the largest may all be of a few groups
             chosen.append(task.choice.largest(gradient, min(count, task.choice.most)))
@@ -66,13 +66,13 @@ def ascend_in_pools(task: JointTask, start: list[SparseVector], ks: list[int]) -
         features = wanted
         problem = JointProblem(data, ks, task.choice.among(features), task.nonnegative)
         places = [SparseVector(np.searchsorted(features, v.support), v.loadings) for v in vectors]
-        components, more = ascend(problem, components_of(problem, places))
+        before = components_of(problem, places)
+        components, more = ascend(problem, before)
         components = refitted(problem, components)
         sweeps += more
         task.report("joint", sweeps, components.variance)
-        before = {vector.support.tobytes() for vector in vectors}
         vectors = [SparseVector(features[v.support], v.loadings) for v in components.vectors]
-        if before == {vector.support.tobytes() for vector in vectors}:
+        if components.variance <= (1.0 + budgets.JOINT_MIN_GAIN) * before.variance:
             break
     return vectors, sweeps
 

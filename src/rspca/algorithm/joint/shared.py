@@ -94,15 +94,11 @@ def _in_gram_matrix(task: JointTask, r: int, k: int, start: list[SparseVector]) 
     supports = first_supports(problem, A @ V, directions)
     few = len(features) * k <= budgets.SHARED_SEARCH_ENTRIES
     supports += random_supports(problem, directions, task.rng, budgets.SHARED_STARTS if few else 0)
-    best, rounds = None, 0
-    for support in supports:
+    best, rounds = with_eigenvectors(problem, supports[0]), 0
+    count = len(supports) + (budgets.SHARED_REPLACEMENTS if few and k < len(features) else 0)
+    for number in range(count):
+        support = supports[number] if number < len(supports) else disturbed(problem, best.support, task.rng)
         end, more = improved(problem, with_eigenvectors(problem, support))
-        rounds += more
-        best = end if best is None or end.variance > (1.0 + TIED) * best.variance else best
-        task.report("shared", rounds, best.variance)
-    assert best is not None  # there is always a start
-    for _ in range(budgets.SHARED_REPLACEMENTS if few and k < len(features) else 0):
-        end, more = improved(problem, with_eigenvectors(problem, disturbed(problem, best.support, task.rng)))
         rounds += more
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         task.report("shared", rounds, best.variance)
@@ -187,7 +183,7 @@ def exchanged(problem: SharedProblem, end: SharedSupport, images: Array) -> Shar
     Removing feature i loses at most sum_t v_it^2 (l_t - a_ii) / (1 - |v_i|^2): the eigenvectors without their entry i
     still span r dimensions. Adding feature j gains, to second order, sum_t (Av_t)_j^2 / (l_t - a_jj).
     """
-    support, least = end.support, np.finfo(float).tiny
+    support, least = end.support, max(budgets.SWAP_MIN_GAIN * float(end.values[0]), np.finfo(float).tiny)
     squares, variances = end.vectors**2, problem.diagonal[support]
     sizes = np.minimum(squares.sum(axis=1), 1.0 - TIED)
     losses = np.maximum(squares @ end.values - sizes * variances, 0.0) / (1.0 - sizes)
