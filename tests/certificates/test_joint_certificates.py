@@ -352,3 +352,11 @@ def test_duals_stop_when_the_clock_runs_out_and_are_valid_then():
         clock = lambda left=left, calls=calls: next(left) >= calls  # noqa: E731
         assert joint_rows.best_row_dual(A, sparsity, 0.1, 0.0, clock).upper >= values["orthogonal"]
         assert joint_ratio.best_ratio_bound(A, [2, 2], 0.0, 0.0, clock) >= values["free"]
+
+
+# issue 17, item 5
+def test_orthogonal_components_may_have_more_features_together_than_there_are():
+    proof = rspca.certify(rspca.GramOperator(PITPROPS), 5, n_components=4, constraint="orthogonal", seconds=5)
+    assert proof.ks == (5, 5, 5, 5)
+    assert proof.violation <= 1e-10
+    assert proof.upper >= proof.lower

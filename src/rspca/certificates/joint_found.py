@@ -33,7 +33,7 @@ def found_set(
     for number, k in enumerate(ks):
         if constraint in ("orthogonal", "disjoint"):
             among = op.restrict(free)
-            later = sum(ks[number + 1 :])
+            later = sum(ks[number + 1 :]) if constraint == "disjoint" else len(ks) - number - 1
             found.append(_one(among, free, min(k, len(free) - later), rng))
             free = np.setdiff1d(free, found[-1].support)
         else:
