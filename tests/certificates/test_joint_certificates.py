@@ -245,6 +245,15 @@ def test_joint_certificates_are_in_the_units_of_the_data(factor):
 
 
 # issue 17, item 5
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tall_data_far_from_zero_are_proven_from_the_data_themselves(dtype):
+    X = (np.random.default_rng(4).standard_normal((200, 9)) + 1e6).astype(dtype)
+    proof = rspca.certify(X, 3, n_components=2, seconds=5)
+    assert proof.margin <= 1e-9 * proof.lower
+    assert proof.verify(X, seconds=10)
+
+
+# issue 17, item 5
 def test_data_of_more_features_than_a_gram_matrix_holds_are_bounded_by_products():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 1600)) + 0.1 * rng.standard_normal((40, 1600))
@@ -343,3 +352,11 @@ def test_duals_stop_when_the_clock_runs_out_and_are_valid_then():
         clock = lambda left=left, calls=calls: next(left) >= calls  # noqa: E731
         assert joint_rows.best_row_dual(A, sparsity, 0.1, 0.0, clock).upper >= values["orthogonal"]
         assert joint_ratio.best_ratio_bound(A, [2, 2], 0.0, 0.0, clock) >= values["free"]
+
+
+# issue 17, item 5
+def test_orthogonal_components_may_have_more_features_together_than_there_are():
+    proof = rspca.certify(rspca.GramOperator(PITPROPS), 5, n_components=4, constraint="orthogonal", seconds=5)
+    assert proof.ks == (5, 5, 5, 5)
+    assert proof.violation <= 1e-10
+    assert proof.upper >= proof.lower

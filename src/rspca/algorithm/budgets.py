@@ -372,8 +372,13 @@ SHARED_POOL_FEATURES = 256
 
 NONNEGATIVE_DIRECTIONS = 4
 """Leading directions from both signs of which stage 1 starts; signs exclude most of each: not tuned."""
+NONNEGATIVE_TRIAL_STEPS, NONNEGATIVE_KEPT = 6, 3
+"""Steps of stage 1 from all starts, and how many starts go on after them: not tuned."""
 NONNEGATIVE_TOL = 1e-5
 """Relative gain at which stage 1 stops; polishing follows: not tuned."""
+NONNEGATIVE_POOL, NONNEGATIVE_POOL_BYTES = 512, 2**28
+"""Features from each of which power steps start, among all of them, where X has more, and bytes of their columns: not
+tuned."""
 NONNEGATIVE_DENSE = 1000
 """Features up to which loadings are refitted by eigendecompositions of their Gram matrix, 8 MB: not tuned."""
 NONNEGATIVE_REFIT_STEPS = 200

@@ -56,7 +56,7 @@ def nonnegative_component(task: NonnegativeTask) -> Found:
     drawn = [x] if not task.n_draws else _drawn(task, x, gradient)
     starts = [_truncated(column, k, choice) for column in (*drawn, *gradients.T)]
     if task.polish:
-        ends = polished(task, np.column_stack([*starts, coordinates(op, k, choice)]))
+        ends = polished(task, np.column_stack([*starts, *starts_of_single_features(task, gradients)]))
         end = swapped(task, ends)
     else:
         V = np.column_stack(starts)
@@ -74,7 +74,8 @@ def nonnegative_component(task: NonnegativeTask) -> Found:
 def relaxed_points(task: NonnegativeTask) -> tuple[Array, int, bool]:
     """Return stationary points of max x'Ax over x >= 0, |x|_2 <= 1, |x|_1 <= sqrt(k), one block product a step.
 
-    They start from both signs of leading directions and from the feature of largest variance.
+    They start from both signs of leading directions and from the feature of largest variance; after a few steps only
+    the best of them go on.
     """
     op, k, choice = task.op, task.k, task.choice
     count = min(budgets.NONNEGATIVE_DIRECTIONS, *op.shape)
@@ -90,6 +91,9 @@ def relaxed_points(task: NonnegativeTask) -> tuple[Array, int, bool]:
         task.report("relax", iteration, float(reached.max()))
         converged = bool((reached - variances <= max(task.tol, budgets.NONNEGATIVE_TOL) * reached).all())
         variances = reached
+        if iteration == budgets.NONNEGATIVE_TRIAL_STEPS:
+            kept = np.argsort(-reached, kind="stable")[: budgets.NONNEGATIVE_KEPT]
+            X, gradients, variances = X[:, kept], gradients[:, kept], variances[kept]
         if not converged:
             X = np.column_stack([_relaxed_step(choice, column, k) for column in gradients.T])
     return X, iteration, converged
@@ -97,19 +101,30 @@ def relaxed_points(task: NonnegativeTask) -> tuple[Array, int, bool]:
 
 def polished(task: NonnegativeTask, V: Array) -> list[SignedEnd]:
     """Return where truncated power steps and refits lead from the columns of V, best first."""
-    op, k, choice = task.op, task.k, task.choice
-    for _ in range(budgets.POLISH_POWER_STEPS):
-        gradients = op.gram(V)
-        stepped = np.column_stack([_truncated(column, k, choice) for column in gradients.T])
-        same = ((stepped > 0.0) == (V > 0.0)).all()
-        V = stepped
-        if same:
-            break
-    variances = op.variances(V)
-    _, first = np.unique(V > 0.0, axis=1, return_index=True)
-    order = first[np.argsort(-variances[first], kind="stable")][: budgets.POLISH_FINALISTS]
-    ends = [climbed(task, V[:, column]) for column in order]
+    columns = power_ends(task.op, V, task.k, task.choice)[:, : budgets.POLISH_FINALISTS]
+    ends = [climbed(task, column) for column in columns.T]
     return sorted(ends, key=lambda end: -end.variance)
+
+
+def power_ends(op: OperatorMixin, V: Array, k: int, choice: Choice) -> Array:
+    """Return where truncated power steps lead from the columns of V, one for each support, best first."""
+    visited: set[bytes] = set()
+    ended: list[Array] = []
+    for _ in range(budgets.POLISH_POWER_STEPS):
+        moving = []
+        for before, gradient in zip(V.T, op.gram(V).T, strict=True):
+            v = _truncated(gradient, k, choice)
+            pattern = nonzeros(v).tobytes()
+            if pattern == nonzeros(before).tobytes():
+                ended.append(v)
+            elif pattern not in visited:  # another start that was here goes on, or has ended
+                moving.append(v)
+            visited.add(pattern)
+        if not moving:
+            break
+        V = np.column_stack(moving)
+    columns = np.column_stack([*ended, *moving])
+    return np.asarray(columns[:, np.argsort(-op.variances(columns), kind="stable")])
 
 
 def climbed(task: NonnegativeTask, v: Array) -> SignedEnd:
@@ -154,11 +169,29 @@ def refitted(op: OperatorMixin, support: Array, start: Array, *, thorough: bool 
     return SignedEnd(support[used], unit(loadings[used]), value)
 
 
-def coordinates(op: OperatorMixin, k: int, choice: Choice) -> Array:
-    """Return single features as columns: all, or those of largest variance."""
+def starts_of_single_features(task: NonnegativeTask, gradients: Array) -> list[Array]:
+    """Return vectors to start from that power steps reach from single features: on all, or on a pool of promising ones.
+
+    The pool has the features of the largest gradients at relaxed points, and of the largest variances.
+    """
+    op, k, choice = task.op, task.k, task.choice
     m, n = op.shape
-    count = min(len(choice.features), budgets.START_ENTRIES // (n * max(m, k)))
-    features = Choice(choice.features).largest(op.sq_norms, count)
+    if n * len(choice.features) * max(m, k) <= budgets.START_ENTRIES:
+        return list(coordinates(choice.features, n).T)
+    room = budgets.NONNEGATIVE_POOL_BYTES // max(op.restricted_bytes(1), 1)
+    size = min(budgets.NONNEGATIVE_POOL, len(choice.features), room)
+    if size < 2 * k:
+        return []
+    worth = np.max(np.maximum(gradients, 0.0) / np.maximum(gradients.max(axis=0), np.finfo(float).tiny), axis=1)
+    promising = Choice(choice.features)
+    pool = np.union1d(promising.largest(worth, size // 2), promising.largest(op.sq_norms, size - size // 2))
+    part, among = op.restrict(pool), choice.among(pool)
+    ends = power_ends(part, coordinates(among.features, len(pool)), k, among)[:, : budgets.POLISH_FINALISTS]
+    return [spread(end[end > 0.0], pool[end > 0.0], n) for end in ends.T]
+
+
+def coordinates(features: Array, n: int) -> Array:
+    """Return single features as columns."""
     return spread_columns([(np.ones(1), features[[place]]) for place in range(len(features))], n)
 
 

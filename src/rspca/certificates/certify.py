@@ -202,7 +202,7 @@ def prover(
 
         deadline = time.perf_counter() + seconds
         at_most = max(k, len(component.support))  # Algorithm 1 of the paper may draw more than k features
-        if _hidden_by_forming(op, at_most, component.variance) and _has_room(data.operator.unformed):
+        if hidden_by_forming(op, at_most, component.variance) and columns_fit(data.operator.unformed):
             op = deflated(in_units(data.operator.unformed), before, DEFLATIONS[deflation])
         left = data.with_operator(op, *given_earlier(len(before)), *words)
         rng = np.random.default_rng(0)
@@ -228,12 +228,12 @@ def prover(
     return prove
 
 
-def _hidden_by_forming(op: OperatorMixin, k: int, variance: float) -> bool:
+def hidden_by_forming(op: OperatorMixin, k: int, variance: float) -> bool:
     """Return whether the error of a formed Gram matrix is too large for a proof: then X itself has more digits."""
     return float(top_sum(op.gram_errors() ** 2, k)) > budgets.FORMED_ERROR * variance
 
 
-def _has_room(op: OperatorMixin) -> bool:
+def columns_fit(op: OperatorMixin) -> bool:
     """Return whether the columns of X fit into memory, in float64 and twice."""
     return op.has_samples and has_room(16 * op.shape[0] * op.shape[1])
 

@@ -28,7 +28,7 @@ from rspca.base.types import OnStep
 from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import top_sum
 from rspca.certificates.certificate import status_of
-from rspca.certificates.certify import certify_prepared
+from rspca.certificates.certify import certify_prepared, columns_fit, hidden_by_forming
 from rspca.certificates.joint_certificate import CONSTRAINTS, MEASURED_BY, JointCertificate
 from rspca.certificates.joint_found import found_set
 from rspca.certificates.joint_strategy import OneComponent, Reached, SetKind, prove_set, set_margin
@@ -116,11 +116,12 @@ def certify_joint_prepared(
     if data.operator.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
+    measure = "shared" if shared else MEASURED_BY[constraint]
+    kind = SetKind(tuple(min(k, data.operator.shape[1]) for k in ks), constraint, shared)
+    data = _not_hidden(data, kind, vectors, measure)
     given, size = balanced(data.operator)
     known = ProofState(given)
     op, eligible = known.op, eligible_features(given.to_float64())
-    kind = SetKind(tuple(min(k, op.shape[1]) for k in ks), constraint, shared)
-    measure = "shared" if shared else MEASURED_BY[constraint]
     lower, off = attained_by_set(op, vectors, measure), violation(op, vectors, constraint, shared=shared)
     if not lower > 0.0:
         raise ValueError("The components have no variance beyond rounding: there is nothing to certify.")
@@ -162,6 +163,16 @@ def certify_joint_prepared(
         tol=float(tol),
     )
     return proof.in_units(size**2)
+
+
+def _not_hidden(data: Prepared, kind: SetKind, vectors: Sequence[SparseVector], measure: str) -> Prepared:
+    """Return the data as X itself, where a Gram matrix formed of them has too few digits for a proof."""
+    formed, _ = balanced(data.operator)
+    union = kind.sparsity(formed.shape[1]).union
+    has_digits = not hidden_by_forming(formed, union, attained_by_set(formed.to_float64(), vectors, measure))
+    if has_digits or not columns_fit(data.operator.unformed):
+        return data
+    return data.with_operator(data.operator.unformed)
 
 
 def value_given(

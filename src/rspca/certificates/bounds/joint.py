@@ -38,7 +38,11 @@ def filled_by_union(pairs: Spectrum, r: int, s: int) -> float:
     caps = np.minimum(top_sum(pairs.vectors**2, s, axis=0), 1.0)
     used = np.minimum(np.cumsum(caps), float(r))
     parts = np.diff(used, prepend=0.0)
-    return float(parts @ np.maximum(pairs.values, 0.0) + (r - used[-1]) * max(pairs.rest, 0.0))
+    largest = max(float(pairs.values[0]), pairs.rest, 0.0)
+    rounding = (
+        8.0 * len(pairs.vectors) * EPS * r * largest
+    )  # of the squares, and of vectors that are not quite orthogonal
+    return float(parts @ np.maximum(pairs.values, 0.0) + (r - used[-1]) * max(pairs.rest, 0.0)) + rounding
 
 
 def capped_eigenvalues(values: Array, rest: float, r: int, largest: float) -> float:
