@@ -276,3 +276,65 @@ RESIDUAL_STEPS = 4
 """Arithmetic: times that this is done; each step restores at least four of sixteen digits."""
 SCORES_ROUNDING_EPS = 64.0
 """Arithmetic: multiples of machine epsilon, times the terms of a sum, up to which a length is rounding."""
+
+# --- several components under a constraint ----------------------------------------------------------------------------
+
+SQP_DAMPING = 0.1
+"""First damping of a step, as a share of the largest eigenvalue: benchmarks/joint_constrained.py."""
+SQP_DAMPING_LEAST = 1e-3
+"""Least damping after a step that gained nothing, in the same unit: benchmarks/joint_constrained.py."""
+SQP_DAMPING_FALL = 0.2
+"""Factor of the damping after a step that gained: benchmarks/joint_constrained.py."""
+SQP_DAMPING_RISE = 8.0
+"""Factor of the damping after a step that gained nothing: benchmarks/joint_constrained.py."""
+SQP_REJECTED = 3
+"""Steps in a row without a gain that end a refit: benchmarks/joint_constrained.py."""
+SQP_TOL = 1e-10
+"""Relative gain at which a refit ends: benchmarks/joint_constrained.py."""
+RESTORED = 1e-14
+"""Arithmetic: violation of the constraints that Newton steps aim at."""
+RESTORE_RIDGE = 1e-12
+"""Arithmetic: added to the diagonal of the normal equations of the constraints, which may be dependent."""
+RESTORE_HOPELESS = 1e3
+"""Violation at which Newton steps have diverged: not tuned."""
+RESTORE_STEPS = 12
+"""Newton steps that make a start feasible, at most: benchmarks/joint_constrained.py."""
+RESTORE_STEPS_AFTER = 4
+"""Newton steps after each step of a refit, at most; they converge quadratically: benchmarks/joint_constrained.py."""
+FEASIBLE = 1e-11
+"""Arithmetic: largest violation of loadings that count as feasible; the last restoration reaches 1e-13."""
+EXCHANGE_ENTERING = 256
+"""Features of largest slope that may enter a component in the model of exchanges: benchmarks/joint_constrained.py."""
+EXCHANGE_LEAST_REST = 1e-9
+"""Arithmetic: least curvature by which the model of exchanges divides, as a share of the largest eigenvalue."""
+CLIMB_ROUNDS = 100
+"""Exchanges of one climb, at most: a limit that none reached: benchmarks/joint_constrained.py."""
+CLIMB_MOVES = 20
+"""Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
+CLIMB_REFITS = 2
+"""The best of these, whose loadings are refitted: benchmarks/joint_constrained.py."""
+CLIMB_STEPS = 12
+"""Steps of such a refit, at most: benchmarks/joint_constrained.py."""
+CLIMB_DAMPING = 1e-3
+"""Damping of its first step, which starts close to its end: benchmarks/joint_constrained.py."""
+CLIMB_LEAST_GAIN = 1e-9
+"""Relative gain of an exchange, at least; less is rounding of refits: not tuned."""
+CLIMB_CHAINS = 12
+"""Best starts from which exchanges climb: benchmarks/joint_constrained.py."""
+START_REFIT_STEPS = 10
+"""Steps of the refit of a start or of a random change, at most: benchmarks/joint_constrained.py."""
+PERTURB_FEATURES = 5
+"""Features that a random change replaces, at most: benchmarks/joint_constrained.py."""
+PERTURB_LOADING = 0.3
+"""Standard deviation of the loading that a random feature starts with: not tuned."""
+PERTURB_ELITES = 4
+"""Best solutions that are changed at random: benchmarks/joint_constrained.py."""
+PERTURB_CHAINS = 8
+"""Random changes of them at once: benchmarks/joint_constrained.py."""
+NONNEGATIVE_REFITS = 8
+"""Times that negative loadings are fixed at zero before a start is given up: not tuned."""
+NO_LOADING = 1e-7
+"""Size of a loading that counts as zero: the square of it is rounding; not tuned."""
+ZERO_LOADING_COST = 2e-3
+"""Share of the value that a missing feature costs a solution in comparisons, so that components have k features where
+that costs little: benchmarks/joint_constrained.py."""

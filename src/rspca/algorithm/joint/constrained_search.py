@@ -1,0 +1,178 @@
+"""Search for several components under a constraint in one Gram matrix: exchanges, then random changes and exchanges.
+
+Several solutions are improved at once, so that their refits share array operations. `budgets.SEARCH_WORK` bounds the
+work, which is counted and not timed: the same data and generator give the same result on every machine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rspca.algorithm import budgets
+from rspca.algorithm.joint.exchange_model import Problem, promising_moves
+from rspca.algorithm.joint.sqp import Fits, joined_fits, refit
+from rspca.algorithm.joint.task import SparseVector
+from rspca.base.types import Array, Report
+
+
+def flat_starts(problem: Problem, starts: list[list[SparseVector]]) -> tuple[Array, Array]:
+    """Return support sets and loadings as rows; components with too few features get those of largest variance."""
+    supports = np.zeros((len(starts), len(problem.layout.owners)), dtype=np.intp)
+    loadings = np.zeros(supports.shape)
+    ends = problem.layout.starts
+    for row, vectors in enumerate(starts):
+        for j, (support, values) in enumerate(vectors):
+            x = np.zeros(len(problem.A))
+            x[support] = values
+            chosen = problem.choice.completed(support, x, np.sqrt(problem.A.diagonal()), problem.ks[j])
+            supports[row, ends[j] : ends[j + 1]] = chosen
+            loadings[row, ends[j] : ends[j + 1]] = x[chosen]
+    return supports, loadings
+
+
+def sort_features(problem: Problem, supports: Array, loadings: Array) -> None:
+    """Sort the features of each component, in place."""
+    ends = problem.layout.starts
+    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+        order = np.argsort(supports[:, begin:end], axis=1)
+        supports[:, begin:end] = np.take_along_axis(supports[:, begin:end], order, axis=1)
+        loadings[:, begin:end] = np.take_along_axis(loadings[:, begin:end], order, axis=1)
+
+
+def fitted(problem: Problem, supports: Array, loadings: Array, *, steps: int, damping: float) -> Fits:
+    """Return the support sets with refitted loadings; the value is -inf where the constraints are not met.
+
+    Loadings that would become negative, where they must not, are fixed at zero: an active set that only grows.
+    """
+    if not problem.nonnegative:
+        return refit(
+            problem.A, supports, loadings, problem.layout, uncorrelated=problem.uncorrelated, steps=steps, damping=damping
+        )
+    used = np.ones(supports.shape, dtype=bool)
+    sides = (loadings * np.abs(loadings)) @ problem.layout.onehot
+    loadings = np.maximum(loadings * np.where(sides < 0.0, -1.0, 1.0)[:, problem.layout.owners], 0.0)
+    for _ in range(budgets.NONNEGATIVE_REFITS):
+        fits = refit(
+            problem.A,
+            supports,
+            loadings,
+            problem.layout,
+            uncorrelated=problem.uncorrelated,
+            steps=steps,
+            damping=damping,
+            used=used,
+        )
+        negative = fits.loadings < -budgets.FEASIBLE
+        if not negative.any():
+            break
+        used &= ~negative
+        loadings = np.maximum(fits.loadings, 0.0)
+    values = np.where(negative.any(axis=1), -np.inf, fits.values)
+    return fits._replace(loadings=np.maximum(fits.loadings, 0.0), values=values)
+
+
+def worths(fits: Fits) -> Array:
+    """Return by what solutions are compared: their value, less a little for each loading of zero, a missing feature."""
+    zeros = np.count_nonzero(np.abs(fits.loadings) < budgets.NO_LOADING, axis=1)
+    return np.asarray(fits.values * (1.0 - budgets.ZERO_LOADING_COST * zeros))
+
+
+def best_rows_of_each(parents: Array, values: Array, count: int) -> Array:
+    """Return the rows of the `count` largest finite values of each parent, by parents."""
+    order = np.lexsort((-values, parents))
+    rank = np.arange(len(order)) - np.searchsorted(parents[order], parents[order])
+    return np.asarray(order[(rank < count) & np.isfinite(values[order])])
+
+
+def climb(problem: Problem, fits: Fits) -> tuple[Fits, float]:
+    """Return the solutions after exchanges while one gains, and the work that was done."""
+    fits = Fits(*(field.copy() for field in fits))
+    active, work = np.arange(len(fits.values)), 0.0
+    for _ in range(budgets.CLIMB_ROUNDS):
+        if not len(active):
+            break
+        moves = promising_moves(problem, fits.chosen(active), budgets.CLIMB_MOVES)
+        sort_features(problem, moves.supports, moves.loadings)
+        first = fitted(problem, moves.supports, moves.loadings, steps=0, damping=0.0)
+        rows = best_rows_of_each(moves.parents, worths(first), budgets.CLIMB_REFITS)
+        ends = fitted(
+            problem,
+            first.supports[rows],
+            first.loadings[rows],
+            steps=budgets.CLIMB_STEPS,
+            damping=budgets.CLIMB_DAMPING,
+        )
+        work += refit_work(problem, len(active), len(first.values) + budgets.CLIMB_STEPS * len(rows))
+        best = best_rows_of_each(moves.parents[rows], worths(ends), 1)
+        ends, parents = ends.chosen(best), active[moves.parents[rows][best]]
+        better = worths(ends) > (1.0 + budgets.CLIMB_LEAST_GAIN) * worths(fits)[parents]
+        active = parents[better]
+        for field, new in zip(fits, ends.chosen(better), strict=True):
+            field[active] = new
+    return fits, work
+
+
+def refit_work(problem: Problem, models: int, solves: int) -> float:
+    """Return the work of a round of exchanges, in microseconds of one core of 2025: fixed, models and KKT systems."""
+    size = len(problem.layout.owners) + len(problem.layout.first) + len(problem.ks)
+    return 1500.0 + models * (300.0 * len(problem.ks) + 0.002 * size**2 * len(problem.A)) + solves * (4.0 + 0.0008 * size**3)
+
+
+def perturbed(problem: Problem, fits: Fits, rng: np.random.Generator) -> Fits:
+    """Return the solutions with a few random features in place of others, refitted; those that stay feasible."""
+    supports, loadings = fits.supports.copy(), fits.loadings.copy()
+    owners, ends = problem.layout.owners, problem.layout.starts
+    changes = min(int(rng.integers(1, budgets.PERTURB_FEATURES + 1)), supports.shape[1])
+    for row in range(len(supports)):
+        for place in rng.choice(supports.shape[1], changes, replace=False):
+            j = owners[place]
+            support = supports[row, ends[j] : ends[j + 1]]
+            outside = np.setdiff1d(problem.choice.features, support)
+            allowed = problem.choice.allowed_swaps(support, outside)
+            if allowed is not True:
+                outside = outside[np.asarray(allowed)[place - ends[j]]]
+            if len(outside):
+                supports[row, place] = rng.choice(outside)
+                loadings[row, place] = budgets.PERTURB_LOADING * rng.standard_normal()
+    sort_features(problem, supports, loadings)
+    ends_of = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
+    return ends_of.chosen(np.isfinite(ends_of.values))
+
+
+def best_distinct_fits(fits: Fits, count: int) -> Fits:
+    """Return the best solutions, each value once."""
+    worth = worths(fits)
+    order = np.argsort(-worth, kind="stable")
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = worth[order][1:] < (1.0 - budgets.CLIMB_LEAST_GAIN) * worth[order][:-1]
+    return fits.chosen(order[new][:count])
+
+
+def search(
+    problem: Problem, starts: list[list[SparseVector]], *, rng: np.random.Generator, work: float, report: Report
+) -> tuple[Fits, int]:
+    """Return the best solutions that are found from these starts, best first, and the number of rounds.
+
+    There may be none: then no start could be made feasible.
+    """
+    supports, loadings = flat_starts(problem, starts)
+    sort_features(problem, supports, loadings)
+    fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
+    closest = float(fits.violations.min(initial=np.inf))
+    del closest
+    fits = best_distinct_fits(fits.chosen(np.isfinite(fits.values)), budgets.CLIMB_CHAINS)
+    if not len(fits.values):
+        return fits, 0
+    fits, done = climb(problem, fits)
+    rounds = 1
+    while done < work:
+        fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
+        report("joint", rounds, float(fits.values[0]))
+        parents = fits.chosen(np.resize(np.arange(len(fits.values)), budgets.PERTURB_CHAINS))
+        changed = perturbed(problem, parents, rng)
+        done += refit_work(problem, 0, budgets.START_REFIT_STEPS * len(parents.values))
+        if len(changed.values):
+            ends, spent = climb(problem, changed)
+            fits, done = joined_fits([fits, ends]), done + spent
+        rounds += 1
+    return best_distinct_fits(fits, budgets.PERTURB_ELITES), rounds
