@@ -297,7 +297,7 @@ RESTORE_RIDGE = 1e-12
 """Arithmetic: added to the diagonal of the normal equations of the constraints, which may be dependent."""
 RESTORE_HOPELESS = 1e3
 """Violation at which Newton steps have diverged: not tuned."""
-RESTORE_STEPS = 12
+RESTORE_STEPS = 16
 """Newton steps that make a start feasible, at most: benchmarks/joint_constrained.py."""
 RESTORE_STEPS_AFTER = 4
 """Newton steps after each step of a refit, at most; they converge quadratically: benchmarks/joint_constrained.py."""
@@ -307,8 +307,9 @@ EXCHANGE_ENTERING = 256
 """Features of largest slope that may enter a component in the model of exchanges: benchmarks/joint_constrained.py."""
 EXCHANGE_LEAST_REST = 1e-9
 """Arithmetic: least curvature by which the model of exchanges divides, as a share of the largest eigenvalue."""
-CLIMB_ROUNDS = 100
-"""Exchanges of one climb, at most: a limit that none reached: benchmarks/joint_constrained.py."""
+ROUND_WORK = (2100.0, 400.0, 1e-4, 4.0, 7.5e-3)
+"""Microseconds of one core for a round of exchanges, a component, an entry of its model, a small system and its
+squared size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
 CLIMB_MOVES = 20
 """Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
 CLIMB_REFITS = 2
@@ -335,6 +336,12 @@ NONNEGATIVE_REFITS = 8
 """Times that negative loadings are fixed at zero before a start is given up: not tuned."""
 NO_LOADING = 1e-7
 """Size of a loading that counts as zero: the square of it is rounding; not tuned."""
-ZERO_LOADING_COST = 2e-3
+ZERO_LOADING_COST = 2e-2
 """Share of the value that a missing feature costs a solution in comparisons, so that components have k features where
 that costs little: benchmarks/joint_constrained.py."""
+RESTORE_PATIENCE = 10
+"""Newton steps that may raise the violation before the restoration is given up: benchmarks/joint_constrained.py."""
+RESTORE_LONGEST = 1.0
+"""Length of a Newton step at most, all loadings together: benchmarks/joint_constrained.py."""
+PERTURB_ENTERING = 64
+"""Features of largest slope from which random ones are drawn: benchmarks/joint_constrained.py."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.joint.exchange_model import Problem, promising_moves
 from rspca.algorithm.joint.sqp import Fits, joined_fits, refit
 from rspca.algorithm.joint.task import SparseVector
@@ -19,7 +20,7 @@ def flat_starts(problem: Problem, starts: list[list[SparseVector]]) -> tuple[Arr
     """Return support sets and loadings as rows; components with too few features get those of largest variance."""
     supports = np.zeros((len(starts), len(problem.layout.owners)), dtype=np.intp)
     loadings = np.zeros(supports.shape)
-    ends = problem.layout.starts
+    ends = problem.layout.ends
     for row, vectors in enumerate(starts):
         for j, (support, values) in enumerate(vectors):
             x = np.zeros(len(problem.A))
@@ -32,7 +33,7 @@ def flat_starts(problem: Problem, starts: list[list[SparseVector]]) -> tuple[Arr
 
 def sort_features(problem: Problem, supports: Array, loadings: Array) -> None:
     """Sort the features of each component, in place."""
-    ends = problem.layout.starts
+    ends = problem.layout.ends
     for begin, end in zip(ends[:-1], ends[1:], strict=True):
         order = np.argsort(supports[:, begin:end], axis=1)
         supports[:, begin:end] = np.take_along_axis(supports[:, begin:end], order, axis=1)
@@ -84,13 +85,17 @@ def best_rows_of_each(parents: Array, values: Array, count: int) -> Array:
     return np.asarray(order[(rank < count) & np.isfinite(values[order])])
 
 
-def climb(problem: Problem, fits: Fits) -> tuple[Fits, float]:
-    """Return the solutions after exchanges while one gains, and the work that was done."""
+def climb(problem: Problem, fits: Fits, limit: float) -> tuple[Fits, float]:
+    """Return the solutions after exchanges while one gains, and the work that was done.
+
+    After half of the work that is the limit only the two best continue, then one, until twice the limit.
+    """
     fits = Fits(*(field.copy() for field in fits))
     active, work = np.arange(len(fits.values)), 0.0
-    for _ in range(budgets.CLIMB_ROUNDS):
-        if not len(active):
-            break
+    while len(active) and work < 2.0 * limit:
+        if work > 0.5 * limit:
+            most = 2 if work < limit else 1
+            active = active[np.argsort(-worths(fits)[active], kind="stable")[:most]]
         moves = promising_moves(problem, fits.chosen(active), budgets.CLIMB_MOVES)
         sort_features(problem, moves.supports, moves.loadings)
         first = fitted(problem, moves.supports, moves.loadings, steps=0, damping=0.0)
@@ -102,7 +107,7 @@ def climb(problem: Problem, fits: Fits) -> tuple[Fits, float]:
             steps=budgets.CLIMB_STEPS,
             damping=budgets.CLIMB_DAMPING,
         )
-        work += refit_work(problem, len(active), len(first.values) + budgets.CLIMB_STEPS * len(rows))
+        work += round_work(problem, len(active), len(first.values) + budgets.CLIMB_STEPS * len(rows))
         best = best_rows_of_each(moves.parents[rows], worths(ends), 1)
         ends, parents = ends.chosen(best), active[moves.parents[rows][best]]
         better = worths(ends) > (1.0 + budgets.CLIMB_LEAST_GAIN) * worths(fits)[parents]
@@ -112,22 +117,29 @@ def climb(problem: Problem, fits: Fits) -> tuple[Fits, float]:
     return fits, work
 
 
-def refit_work(problem: Problem, models: int, solves: int) -> float:
-    """Return the work of a round of exchanges, in microseconds of one core of 2025: fixed, models and KKT systems."""
-    size = len(problem.layout.owners) + len(problem.layout.first) + len(problem.ks)
-    return 1500.0 + models * (300.0 * len(problem.ks) + 0.002 * size**2 * len(problem.A)) + solves * (4.0 + 0.0008 * size**3)
+def round_work(problem: Problem, models: int, solves: int) -> float:
+    """Return the work of a round of exchanges, about microseconds of one core: fixed, of models, of small systems."""
+    r, size = len(problem.ks), len(problem.layout.owners) + len(problem.layout.first) + len(problem.ks)
+    entering = min(len(problem.A), budgets.EXCHANGE_ENTERING)
+    fixed, model, entry, solve, system = budgets.ROUND_WORK
+    return fixed + models * r * (model + entry * size**2 * entering) + solves * (solve + system * size**2)
 
 
 def perturbed(problem: Problem, fits: Fits, rng: np.random.Generator) -> Fits:
-    """Return the solutions with a few random features in place of others, refitted; those that stay feasible."""
+    """Return the solutions with a few random features in place of others, refitted; those that stay feasible.
+
+    Features are drawn from those of the largest slopes.
+    """
     supports, loadings = fits.supports.copy(), fits.loadings.copy()
-    owners, ends = problem.layout.owners, problem.layout.starts
+    owners, ends = problem.layout.owners, problem.layout.ends
     changes = min(int(rng.integers(1, budgets.PERTURB_FEATURES + 1)), supports.shape[1])
     for row in range(len(supports)):
         for place in rng.choice(supports.shape[1], changes, replace=False):
             j = owners[place]
             support = supports[row, ends[j] : ends[j + 1]]
-            outside = np.setdiff1d(problem.choice.features, support)
+            slopes = np.abs(loadings[row, ends[j] : ends[j + 1]] @ problem.A[support])
+            near = Choice(problem.choice.features).largest(slopes, budgets.PERTURB_ENTERING + len(support))
+            outside = np.setdiff1d(near, support)
             allowed = problem.choice.allowed_swaps(support, outside)
             if allowed is not True:
                 outside = outside[np.asarray(allowed)[place - ends[j]]]
@@ -158,21 +170,19 @@ def search(
     supports, loadings = flat_starts(problem, starts)
     sort_features(problem, supports, loadings)
     fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
-    closest = float(fits.violations.min(initial=np.inf))
-    del closest
     fits = best_distinct_fits(fits.chosen(np.isfinite(fits.values)), budgets.CLIMB_CHAINS)
     if not len(fits.values):
         return fits, 0
-    fits, done = climb(problem, fits)
+    fits, done = climb(problem, fits, work)
     rounds = 1
     while done < work:
         fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
         report("joint", rounds, float(fits.values[0]))
         parents = fits.chosen(np.resize(np.arange(len(fits.values)), budgets.PERTURB_CHAINS))
         changed = perturbed(problem, parents, rng)
-        done += refit_work(problem, 0, budgets.START_REFIT_STEPS * len(parents.values))
+        done += round_work(problem, 0, budgets.START_REFIT_STEPS * len(parents.values))
         if len(changed.values):
-            ends, spent = climb(problem, changed)
+            ends, spent = climb(problem, changed, work - done)
             fits, done = joined_fits([fits, ends]), done + spent
         rounds += 1
     return best_distinct_fits(fits, budgets.PERTURB_ELITES), rounds

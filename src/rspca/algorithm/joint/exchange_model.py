@@ -15,7 +15,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.joint.sqp import Fits, Layout, blocks_of, kkt_matrices
+from rspca.algorithm.joint.sqp import Fits, Layout, kkt_matrices, support_sets
 from rspca.base.types import Array
 
 
@@ -58,7 +58,7 @@ class _Model:
     def __init__(self, problem: Problem, support: Array, x: Array, inverse: Array, multipliers: Array) -> None:
         layout, A = problem.layout, problem.A
         self.problem, self.support, self.x, self.inverse = problem, support, x, inverse
-        self.ends = layout.starts
+        self.ends = layout.ends
         r = len(problem.ks)
         V = np.zeros((len(A), r))
         V[support, layout.owners] = x
@@ -132,8 +132,8 @@ class _Model:
 
 def promising_moves(problem: Problem, fits: Fits, count: int) -> Moves:
     """Return the `count` most promising exchanges of each solution; for orthogonal loadings also those of owned features."""
-    blocks = blocks_of(problem.A, fits.supports, problem.layout, uncorrelated=problem.uncorrelated)
-    kkt, _, multipliers = kkt_matrices(blocks, fits.loadings, problem.layout)
+    sets = support_sets(problem.A, fits.supports, problem.layout, uncorrelated=problem.uncorrelated)
+    kkt, _, multipliers = kkt_matrices(sets, fits.loadings)
     inverses = np.linalg.inv(kkt)
     supports, loadings, parents = [], [], []
     for number in range(len(fits.values)):
@@ -150,77 +150,110 @@ def promising_moves(problem: Problem, fits: Fits, count: int) -> Moves:
     return Moves(np.array(supports, dtype=np.intp).reshape(-1, size), np.array(loadings).reshape(-1, size), np.array(parents, dtype=np.intp))
 
 
+def _top(gains: Array, count: int) -> Array:
+    """Return the flat places of the `count` largest finite gains, in no order."""
+    flat = gains.ravel()
+    top = np.argpartition(-flat, count)[:count] if len(flat) > count else np.arange(len(flat))
+    return np.asarray(top[flat[top] > -np.inf])
+
+
 def _best_exchanges(model: _Model, tables: list[_Gains], count: int) -> list[tuple[Array, Array]]:
-    best = []
+    """Return the best single exchanges, and the best of all components at once."""
+    best, each = [], []
     for j, table in enumerate(tables):
-        flat = table.gains.ravel()
-        if len(flat) > count:
-            top = np.argpartition(-flat, count)[:count]
-        else:
-            top = np.arange(len(flat))
-        best += [(flat[place], j, place) for place in top.tolist() if flat[place] > -np.inf]
+        top = _top(table.gains, count)
+        gains = table.gains.ravel()[top]
+        best += list(zip(gains.tolist(), [j] * len(top), top.tolist(), strict=True))
+        if len(top) and gains.max() > 0.0:
+            each.append((j, int(top[gains.argmax()])))
     best.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
-    return [
-        model.exchanged(j, tables[j], *np.unravel_index(place, tables[j].gains.shape))  # type: ignore[arg-type]
-        for _, j, place in best[:count]
-    ]
+    shapes = [table.gains.shape for table in tables]
+    moves = [model.exchanged(j, tables[j], *_place(shapes[j], place)) for _, j, place in best[:count]]
+    if len(each) > 1:
+        supports, loadings = model.support.copy(), model.x.copy()
+        for j, place in each:
+            support, x = model.exchanged(j, tables[j], *_place(shapes[j], place))
+            supports = np.where(support != model.support, support, supports)
+            loadings = loadings + (x - model.x)
+        moves.append((supports, loadings))
+    return moves
+
+
+def _place(shape: tuple[int, ...], flat: int) -> tuple[int, int]:
+    return flat // shape[1], flat % shape[1]
+
+
+class _Transfer(NamedTuple):
+    """A feature enters component j; its former owner takes another in its place."""
+
+    gain: float
+    j: int
+    leaving: int
+    column: int
+    former: int
+    row: int
+    replacement: int
+    swapped: bool
+    """Whether the former owner takes the feature that was displaced, rather than one that none uses."""
 
 
 def _best_transfers(model: _Model, tables: list[_Gains], count: int) -> list[tuple[Array, Array]]:
-    """Return moves in which a feature goes from one component to another, which gets one in its place.
+    """Return moves in which a feature goes from one component to another, which gives it one in its place.
 
     Orthogonal components cannot share a single feature, so an exchange alone cannot bring it over. Its former owner
-    takes the best feature that none uses, or the one that it displaced.
+    takes the best feature that none uses, or the one that was displaced.
     """
-    problem, owners = model.problem, model.problem.layout.owners
-    r = len(problem.ks)
+    r, n = len(model.problem.ks), len(model.problem.A)
     features, counts = np.unique(model.support, return_counts=True)
-    owned = features[counts == 1]
-    owner = np.full(len(problem.A), -1)
-    owner[model.support] = owners
-    place_of = np.zeros(len(problem.A), dtype=np.intp)
+    owner, place_of = np.full(n, -1), np.zeros(n, dtype=np.intp)
+    owner[model.support] = model.problem.layout.owners
     place_of[model.support] = np.arange(len(model.support))
-    free = np.ones(len(problem.A), dtype=bool)
-    free[model.support] = False
-    replaced: list[tuple[Array, Array]] = []  # best replacement of each position by a feature that none uses
-    for j, table in enumerate(tables):
-        gains = np.where(free[table.entering], table.gains, -np.inf)
-        column = gains.argmax(axis=1) if gains.shape[1] else np.zeros(len(gains), dtype=np.intp)
-        replaced.append((column, gains[np.arange(len(gains)), column] if gains.shape[1] else np.full(len(gains), -np.inf)))
-        del j
-    proposals = []
-    arrivals: list[_Gains] = []
-    for j in range(r):
-        arrivals.append(model.gains(j, owned[owner[owned] != j], released=True))
-    column_in = np.full((r, len(problem.A)), -1)
+    unused = owner < 0
+    owned = features[counts == 1]
+    arrivals = [model.gains(j, owned[owner[owned] != j], released=True) for j in range(r)]
+    rows_of = [place_of[owned[owner[owned] == j]] - model.ends[j] for j in range(r)]
+    replacements = [_best_columns(np.where(unused[table.entering], table.gains, -np.inf)) for table in tables]
+    found: list[_Transfer] = []
     for j, table in enumerate(arrivals):
-        column_in[j, table.entering] = np.arange(len(table.entering))
-    for j, table in enumerate(arrivals):
-        if not table.gains.size:
-            continue
-        best = table.gains.argmax(axis=0)
-        for column, feature in enumerate(table.entering.tolist()):
-            former = int(owner[feature])
-            row = int(place_of[feature] - model.ends[former])
-            column_of, gain_of = replaced[former]
-            gain = table.gains[best[column], column] + gain_of[row]
-            proposals.append((gain, j, int(best[column]), column, former, row, int(column_of[row]), False))
-            if former > j:
-                displaced = model.support[model.positions(j)]
-                for leaving, other in enumerate(displaced.tolist()):
-                    back = column_in[former, other]
-                    if back >= 0:
-                        gain = table.gains[leaving, column] + arrivals[former].gains[row, back]
-                        proposals.append((gain, j, leaving, column, former, row, int(back), True))
-    proposals.sort(key=lambda entry: (-entry[0], *entry[1:]))
-    moves = []
-    for gain, j, leaving, column, former, row, replacement, swapped in proposals[:count]:
-        if gain == -np.inf:
-            break
-        support, x = model.support.copy(), model.x.copy()
-        here, there = model.positions(j)[leaving], model.positions(former)[row]
-        source = arrivals[former] if swapped else tables[former]
-        support[here], x[here] = arrivals[j].entering[column], arrivals[j].sizes[leaving, column]
-        support[there], x[there] = source.entering[replacement], source.sizes[row, replacement]
-        moves.append((support, x))
-    return moves
+        for former in range(r):
+            columns, rows = np.flatnonzero(owner[table.entering] == former), rows_of[former]
+            if not len(columns):
+                continue
+            incoming = table.gains[:, columns]  # positions of j by features of the former owner
+            best = incoming.argmax(axis=0)
+            chosen, outgoing = replacements[former]
+            gains = incoming[best, np.arange(len(columns))] + outgoing[rows]
+            for at in _top(gains, count).tolist():
+                found.append(_Transfer(gains[at], j, best[at], columns[at], former, rows[at], chosen[rows[at]], False))
+            back = np.flatnonzero(owner[arrivals[former].entering] == j)
+            if former > j and len(back):
+                both = incoming[rows_of[j]].T + arrivals[former].gains[np.ix_(rows, back)]
+                for flat in _top(both, count).tolist():
+                    here, there = divmod(flat, len(back))
+                    leaving = rows_of[j][there]
+                    found.append(
+                        _Transfer(both[here, there], j, leaving, columns[here], former, rows[here], back[there], True)
+                    )
+    found.sort(key=lambda transfer: (-transfer.gain, *transfer[1:]))
+    return [_transferred(model, tables, arrivals, transfer) for transfer in found[:count]]
+
+
+def _best_columns(gains: Array) -> tuple[Array, Array]:
+    """Return the column of the largest gain of each row, and this gain."""
+    if not gains.shape[1]:
+        return np.zeros(len(gains), dtype=np.intp), np.full(len(gains), -np.inf)
+    columns = gains.argmax(axis=1)
+    return columns, gains[np.arange(len(gains)), columns]
+
+
+def _transferred(
+    model: _Model, tables: list[_Gains], arrivals: list[_Gains], transfer: _Transfer
+) -> tuple[Array, Array]:
+    """Return support set and loadings after a transfer."""
+    support, x = model.support.copy(), model.x.copy()
+    here = model.ends[transfer.j] + transfer.leaving
+    there = model.ends[transfer.former] + transfer.row
+    arrival, source = arrivals[transfer.j], (arrivals if transfer.swapped else tables)[transfer.former]
+    support[here], x[here] = arrival.entering[transfer.column], arrival.sizes[transfer.leaving, transfer.column]
+    support[there], x[there] = source.entering[transfer.replacement], source.sizes[transfer.row, transfer.replacement]
+    return support, x
