@@ -101,7 +101,7 @@ POLISH_POWER_STEPS = 30
 """Joint truncated power steps of all candidates, at most: benchmarks/budgets.py."""
 FIRST_CLIMB_STEPS = 6
 """Steps that each candidate climbs before only the best continues: benchmarks/budgets.py."""
-CLIMB_STEPS = 100
+EXCHANGE_CLIMB_STEPS = 100
 """Steps of a climb, at most; supports repeat long before: benchmarks/budgets.py."""
 CLIMB_REFIT_TOL = 1e-3
 """Residual, relative to the eigenvalue, of refits during a climb: benchmarks/budgets.py."""
@@ -310,17 +310,17 @@ EXCHANGE_LEAST_REST = 1e-9
 ROUND_WORK = (2100.0, 400.0, 1e-4, 4.0, 7.5e-3)
 """Microseconds of one core for a round of exchanges, a component, an entry of its model, a small system and its
 squared size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
-CLIMB_MOVES = 20
+EXCHANGE_CLIMB_MOVES = 20
 """Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
-CLIMB_REFITS = 2
+EXCHANGE_CLIMB_REFITS = 2
 """The best of these, whose loadings are refitted: benchmarks/joint_constrained.py."""
-CLIMB_STEPS = 12
+EXCHANGE_CLIMB_STEPS = 12
 """Steps of such a refit, at most: benchmarks/joint_constrained.py."""
-CLIMB_DAMPING = 1e-3
+EXCHANGE_CLIMB_DAMPING = 1e-3
 """Damping of its first step, which starts close to its end: benchmarks/joint_constrained.py."""
-CLIMB_LEAST_GAIN = 1e-9
+EXCHANGE_CLIMB_LEAST_GAIN = 1e-9
 """Relative gain of an exchange, at least; less is rounding of refits: not tuned."""
-CLIMB_CHAINS = 12
+EXCHANGE_CLIMB_CHAINS = 12
 """Best starts from which exchanges climb: benchmarks/joint_constrained.py."""
 START_REFIT_STEPS = 10
 """Steps of the refit of a start or of a random change, at most: benchmarks/joint_constrained.py."""

@@ -96,21 +96,21 @@ def climb(problem: Problem, fits: Fits, limit: float) -> tuple[Fits, float]:
         if work > 0.5 * limit:
             most = 2 if work < limit else 1
             active = active[np.argsort(-worths(fits)[active], kind="stable")[:most]]
-        moves = promising_moves(problem, fits.chosen(active), budgets.CLIMB_MOVES)
+        moves = promising_moves(problem, fits.chosen(active), budgets.EXCHANGE_CLIMB_MOVES)
         sort_features(problem, moves.supports, moves.loadings)
         first = fitted(problem, moves.supports, moves.loadings, steps=0, damping=0.0)
-        rows = best_rows_of_each(moves.parents, worths(first), budgets.CLIMB_REFITS)
+        rows = best_rows_of_each(moves.parents, worths(first), budgets.EXCHANGE_CLIMB_REFITS)
         ends = fitted(
             problem,
             first.supports[rows],
             first.loadings[rows],
-            steps=budgets.CLIMB_STEPS,
-            damping=budgets.CLIMB_DAMPING,
+            steps=budgets.EXCHANGE_CLIMB_STEPS,
+            damping=budgets.EXCHANGE_CLIMB_DAMPING,
         )
-        work += round_work(problem, len(active), len(first.values) + budgets.CLIMB_STEPS * len(rows))
+        work += round_work(problem, len(active), len(first.values) + budgets.EXCHANGE_CLIMB_STEPS * len(rows))
         best = best_rows_of_each(moves.parents[rows], worths(ends), 1)
         ends, parents = ends.chosen(best), active[moves.parents[rows][best]]
-        better = worths(ends) > (1.0 + budgets.CLIMB_LEAST_GAIN) * worths(fits)[parents]
+        better = worths(ends) > (1.0 + budgets.EXCHANGE_CLIMB_LEAST_GAIN) * worths(fits)[parents]
         active = parents[better]
         for field, new in zip(fits, ends.chosen(better), strict=True):
             field[active] = new
@@ -156,7 +156,7 @@ def best_distinct_fits(fits: Fits, count: int) -> Fits:
     worth = worths(fits)
     order = np.argsort(-worth, kind="stable")
     new = np.ones(len(order), dtype=bool)
-    new[1:] = worth[order][1:] < (1.0 - budgets.CLIMB_LEAST_GAIN) * worth[order][:-1]
+    new[1:] = worth[order][1:] < (1.0 - budgets.EXCHANGE_CLIMB_LEAST_GAIN) * worth[order][:-1]
     return fits.chosen(order[new][:count])
 
 
@@ -170,7 +170,7 @@ def search(
     supports, loadings = flat_starts(problem, starts)
     sort_features(problem, supports, loadings)
     fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
-    fits = best_distinct_fits(fits.chosen(np.isfinite(fits.values)), budgets.CLIMB_CHAINS)
+    fits = best_distinct_fits(fits.chosen(np.isfinite(fits.values)), budgets.EXCHANGE_CLIMB_CHAINS)
     if not len(fits.values):
         return fits, 0
     fits, done = climb(problem, fits, work)
