@@ -101,7 +101,7 @@ POLISH_POWER_STEPS = 30
 """Joint truncated power steps of all candidates, at most: benchmarks/budgets.py."""
 FIRST_CLIMB_STEPS = 6
 """Steps that each candidate climbs before only the best continues: benchmarks/budgets.py."""
-EXCHANGE_CLIMB_STEPS = 100
+CLIMB_STEPS = 100
 """Steps of a climb, at most; supports repeat long before: benchmarks/budgets.py."""
 CLIMB_REFIT_TOL = 1e-3
 """Residual, relative to the eigenvalue, of refits during a climb: benchmarks/budgets.py."""
@@ -276,6 +276,48 @@ RESIDUAL_STEPS = 4
 """Arithmetic: times that this is done; each step restores at least four of sixteen digits."""
 SCORES_ROUNDING_EPS = 64.0
 """Arithmetic: multiples of machine epsilon, times the terms of a sum, up to which a length is rounding."""
+
+# --- several components together --------------------------------------------------------------------------------------
+
+JOINT_SWEEPS = 8
+"""Sweeps of block steps over all components, at most; most gain is in the first two: benchmarks/joint.py."""
+JOINT_MIN_GAIN = 1e-4
+"""Relative gain of a sweep below which no other follows: benchmarks/joint.py."""
+JOINT_REFIT_TOL = 1e-12
+"""Arithmetic: relative gain at which a refit of all loadings stops."""
+JOINT_REFIT_STEPS = 50
+"""Quasi-Newton steps of a refit of all loadings, at most: benchmarks/joint.py."""
+JOINT_SWAP_PRODUCTS = 10**7
+"""Multiplications k^2 n of examining all single swaps in a Gram matrix, at most; beyond, several features are exchanged
+at once: benchmarks/joint.py."""
+JOINT_STARTS = 20
+"""Random rotations of the leading directions that are starts, at most: benchmarks/joint.py."""
+JOINT_FINALISTS = 6
+"""Starts that climb further than one sweep, at most: benchmarks/joint.py."""
+JOINT_REPLACEMENTS = 20
+"""Times that one or two of the best components are replaced by random ones, at most: benchmarks/joint.py."""
+JOINT_MORE_DIRECTIONS = 2
+"""Leading directions beyond the number of components that starts combine: benchmarks/joint.py."""
+JOINT_SEARCH_ENTRIES = 2**13
+"""n times all features of the components, up to which that many are tried, and in proportion beyond:
+benchmarks/joint.py."""
+JOINT_SEARCH_LEAST = 5
+"""Part of these numbers that is tried beyond, at least: a fifth: benchmarks/joint.py."""
+JOINT_SEARCH_MAX_ENTRIES = 2**19
+"""n times all features of the components, above which only components found one by one are improved:
+benchmarks/joint.py."""
+JOINT_POOL_FEATURES = 128
+"""Features of largest gradient for each component in a pool, at least: benchmarks/joint.py."""
+JOINT_POOL_PER_K = 2
+"""The same, as a multiple of k: benchmarks/joint.py."""
+JOINT_POOLS = 4
+"""Pools, at most; the supports stay after two or three: benchmarks/joint.py."""
+JOINT_SINGULAR = 1e-12
+"""Arithmetic: relative size of eigenvalues of V'AV that are rounding."""
+NONNEGATIVE_STEPS = 200
+"""Power steps of a refit of nonnegative loadings, at most: not tuned."""
+NONNEGATIVE_LEAVING = 3
+"""Features of smallest loading that single swaps of nonnegative components try to replace: not tuned."""
 
 # --- several components under a constraint ----------------------------------------------------------------------------
 

@@ -21,14 +21,33 @@ def adjusted(M: Array, order: Array | None = None) -> Array:
 
     They are the squared diagonal of R in the QR decomposition of the scores (Zou, Hastie, Tibshirani 2006).
     """
-    left = np.array(M, dtype=np.float64) if order is None else np.asarray(M, dtype=np.float64)[np.ix_(order, order)]
+    return eliminated(M if order is None else np.asarray(M)[np.ix_(order, order)])[0]
+
+
+def eliminated(M: Array) -> tuple[Array, Array]:
+    """Return d and the unit upper triangular U of M = U' diag(d) U; where nothing is left of a component, d is zero."""
+    try:
+        lower = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return _eliminated_singular(M)
+    lengths = lower.diagonal()
+    added = lengths * lengths
+    if np.any(added <= NOTHING_LEFT * np.diagonal(M)):
+        return _eliminated_singular(M)
+    return added, lower.T / lengths[:, None]
+
+
+def _eliminated_singular(M: Array) -> tuple[Array, Array]:
+    left, unit_upper = np.array(M, dtype=np.float64), np.eye(len(M))
     least, added = NOTHING_LEFT * np.diagonal(left), np.zeros(len(left))
-    for place, pivot in enumerate(np.diagonal(left)):  # a view: pivots are read after earlier eliminations
+    for place in range(len(left)):
+        pivot = left[place, place]
         if pivot > least[place]:
             added[place] = pivot
             row = left[place, place + 1 :]
-            left[place + 1 :, place + 1 :] -= np.multiply.outer(row / pivot, row)
-    return added
+            unit_upper[place, place + 1 :] = row / pivot
+            left[place + 1 :, place + 1 :] -= np.multiply.outer(unit_upper[place, place + 1 :], row)
+    return added, unit_upper
 
 
 def best_order(M: Array, sizes: list[int] | None = None) -> Array:
@@ -42,23 +61,22 @@ def best_order(M: Array, sizes: list[int] | None = None) -> Array:
 
 
 class _Level(NamedTuple):
-    """Subsets of one size: as bit masks, their lowest component, and the subset without it."""
+    """Subsets of one size as bit masks, their components, and the subset without each of these."""
 
     masks: Array
-    lowest: Array
-    without_lowest: Array
+    members: Array
+    without: Array
 
 
 @lru_cache(maxsize=EXACT_COMPONENTS)
 def _levels(r: int) -> list[_Level]:
     masks = np.arange(1 << r)
-    counts = ((masks[:, None] >> np.arange(r)) & 1).sum(axis=1)
+    inside = ((masks[:, None] >> np.arange(r)) & 1) == 1
     levels = []
-    for size in range(r):
-        some = masks[counts == size]
-        low = some & -some
-        lowest = np.frexp(low.astype(np.float64))[1] - 1 if size else np.zeros(1, dtype=np.intp)
-        levels.append(_Level(some, lowest, some ^ low))
+    for size in range(1, r + 1):
+        some = masks[inside.sum(axis=1) == size]
+        members = inside[some].nonzero()[1].reshape(len(some), size)
+        levels.append(_Level(some, members, some[:, None] ^ (1 << members)))
     return levels
 
 
@@ -67,25 +85,22 @@ def _exact_order(M: Array, labels: Array) -> Array:
     r, least = len(M), NOTHING_LEFT * np.diagonal(M)
     left = np.empty((1 << r, r, r))  # what each subset leaves of M
     left[0] = M
-    values, last = np.full(1 << r, -np.inf), np.zeros(1 << r, dtype=np.intp)
-    values[0] = 0.0
+    values, last = np.zeros(1 << r), np.zeros(1 << r, dtype=np.intp)
     rounding = TIED * float(np.trace(M))
-    for place, level in enumerate(_levels(r)):
-        if place:
-            before = left[level.without_lowest]
-            rows = before[np.arange(len(before)), level.lowest]
-            pivots = rows[np.arange(len(rows)), level.lowest]
-            inverse = np.where(pivots > least[level.lowest], 1.0 / np.where(pivots > 0.0, pivots, 1.0), 0.0)
-            left[level.masks] = before - (rows * inverse[:, None])[:, :, None] * rows[:, None, :]
-        added = left[level.masks][:, np.arange(r), np.arange(r)]
-        added[added <= least] = 0.0
-        for component in np.flatnonzero(labels == labels[place]):
-            smaller = (level.masks >> component & 1) == 0
-            larger = level.masks[smaller] | 1 << component
-            reached = values[level.masks[smaller]] + added[smaller, component]
-            better = reached >= values[larger] - rounding  # a tie goes to the higher component, which stays behind
-            last[larger[better]] = component
-            values[larger[better]] = np.maximum(reached[better], values[larger[better]])
+    for place, (masks, members, without) in enumerate(_levels(r)):
+        added = left[without, members, members]
+        reached = values[without] + np.where(added > least[members], added, 0.0)
+        reached[labels[members] != labels[place]] = -np.inf
+        values[masks] = most = reached.max(axis=1)
+        # a tie goes to the highest component, which stays behind the others
+        tied = (reached >= most[:, None] - rounding)[:, ::-1]
+        last[masks] = members[np.arange(len(masks)), place - np.argmax(tied, axis=1)]
+        if place + 1 < r:
+            eliminated_one, before = members[:, 0], left[without[:, 0]]
+            rows = before[np.arange(len(masks)), eliminated_one]
+            pivots = added[:, 0]
+            divisor = np.where(pivots > least[eliminated_one], pivots, np.inf)
+            left[masks] = before - (rows / divisor[:, None])[:, :, None] * rows[:, None, :]
     mask, order = (1 << r) - 1, np.empty(r, dtype=np.intp)
     for place in reversed(range(r)):
         order[place] = last[mask]
@@ -114,7 +129,7 @@ def _improved_order(M: Array, labels: Array) -> Array:
         for first in range(len(M)):
             for second in np.flatnonzero(labels[first + 1 :] == labels[first]) + first + 1:
                 other = order.copy()
-                other[[first, second]] = order[[second, first]]
+                other[first], other[second] = order[second], order[first]
                 reached = float(adjusted(M, other).sum())
                 if reached > value + rounding:
                     order, value, improving = other, reached, True
