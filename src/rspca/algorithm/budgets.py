@@ -283,6 +283,8 @@ JOINT_SWEEPS = 8
 """Sweeps of block steps over all components, at most; most gain is in the first two: benchmarks/joint.py."""
 JOINT_MIN_GAIN = 1e-4
 """Relative gain of a sweep below which no other follows: benchmarks/joint.py."""
+JOINT_SWEEP_REFIT_TOL = 1e-6
+"""Relative gain of a step at which a refit of all loadings stops between sweeps: benchmarks/joint.py."""
 JOINT_REFIT_TOL = 1e-12
 """Arithmetic: relative gain at which a refit of all loadings stops."""
 JOINT_REFIT_STEPS = 50

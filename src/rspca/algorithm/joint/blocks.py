@@ -62,7 +62,7 @@ def ascend(problem: JointProblem, components: Components, *, sweeps: int | None 
         sweep, before = sweep + 1, components.variance
         for place in range(len(components.vectors)):
             components = block_step(problem, components, place)
-        components = refitted(problem, components)
+        components = refitted(problem, components, tol=budgets.JOINT_SWEEP_REFIT_TOL)
         if components.variance <= (1.0 + budgets.JOINT_MIN_GAIN) * before:
             break
     return components, sweep
@@ -150,15 +150,15 @@ def with_vector(problem: JointProblem, components: Components, place: int, vecto
     return best if best.variance > (1.0 + TIED) * components.variance else components
 
 
-def refitted(problem: JointProblem, components: Components) -> Components:
+def refitted(problem: JointProblem, components: Components, *, tol: float = budgets.JOINT_REFIT_TOL) -> Components:
     """Return the components with all loadings refitted together on their supports, if their variance grows."""
     vectors = components.vectors
     used = np.unique(np.concatenate([vector.support for vector in vectors]))
     places = [np.searchsorted(used, vector.support) for vector in vectors]
     V = spread_columns([(v.loadings, at) for v, at in zip(vectors, places, strict=True)], len(used))
     inside = spread_columns([(np.ones(len(at)), at) for at in places], len(used)) > 0.0
-    found = refit_together(problem.data.products_within(used), V, inside, nonnegative=problem.nonnegative)
-    if found.variance <= (1.0 + budgets.TOL) * components.variance:
+    found = refit_together(problem.data.products_within(used), V, inside, nonnegative=problem.nonnegative, tol=tol)
+    if found.variance <= (1.0 + TIED) * components.variance:
         return components
     again = []
     for at, v in zip(places, found.V.T, strict=True):

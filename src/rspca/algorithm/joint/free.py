@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rspca.algorithm.joint.blocks import JointProblem, ascend, components_of
+from rspca.algorithm.joint.blocks import JointProblem, ascend, components_of, refitted
 from rspca.algorithm.joint.data import GramData, OperatorData
 from rspca.algorithm.joint.pooled import ascend_in_pools
 from rspca.algorithm.joint.search import search
@@ -45,6 +45,7 @@ def _through_products(task: JointTask, start: list[SparseVector], ks: list[int])
     """Ascend through products with X, which is read a few times for each component and sweep."""
     problem = JointProblem(OperatorData(task.op), ks, task.choice, task.nonnegative)
     components, sweeps = ascend(problem, components_of(problem, start))
+    components = refitted(problem, components)
     task.report("joint", sweeps, components.variance)
     return components.vectors, sweeps
 

@@ -21,7 +21,7 @@ class Refitted(NamedTuple):
 
 
 def refit_together(
-    multiply: Callable[[Array], Array], V: Array, inside: Array, *, nonnegative: bool = False
+    multiply: Callable[[Array], Array], V: Array, inside: Array, *, nonnegative: bool = False, tol: float
 ) -> Refitted:
     """Return loadings on the same supports with at least the adjusted variance of V, in the order of its columns.
 
@@ -49,7 +49,7 @@ def refit_together(
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, None)] * int(inside.sum()) if nonnegative else None,
-        options={"maxiter": budgets.JOINT_REFIT_STEPS, "ftol": budgets.JOINT_REFIT_TOL, "gtol": 0.0},
+        options={"maxiter": budgets.JOINT_REFIT_STEPS, "ftol": tol, "gtol": 0.0},
     )
     W = np.zeros(V.shape)
     W[inside] = found.x

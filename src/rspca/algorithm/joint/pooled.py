@@ -6,8 +6,8 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.joint.blocks import JointProblem, ascend, components_of
-from rspca.algorithm.joint.data import GramData, OperatorData
+from rspca.algorithm.joint.blocks import JointProblem, ascend, components_of, refitted
+from rspca.algorithm.joint.data import GramData, JointData, OperatorData
 from rspca.algorithm.joint.task import JointTask, SparseVector
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
@@ -57,11 +57,17 @@ def ascend_in_pools(task: JointTask, start: list[SparseVector], ks: list[int]) -
             return (vectors, sweeps) if sweeps else None
         if len(wanted) == len(features):
             break
-        gram = extended_gram(task.op, gram, features, wanted)
+        data: JointData
+        if few_samples(task.op, len(wanted), ks):
+            data = OperatorData(task.op.restrict(wanted))
+        else:
+            gram = extended_gram(task.op, gram, features, wanted)
+            data = GramData(gram)
         features = wanted
-        problem = JointProblem(GramData(gram), ks, task.choice.among(features), task.nonnegative)
+        problem = JointProblem(data, ks, task.choice.among(features), task.nonnegative)
         places = [SparseVector(np.searchsorted(features, v.support), v.loadings) for v in vectors]
         components, more = ascend(problem, components_of(problem, places))
+        components = refitted(problem, components)
         sweeps += more
         task.report("joint", sweeps, components.variance)
         before = {vector.support.tobytes() for vector in vectors}
@@ -69,6 +75,11 @@ def ascend_in_pools(task: JointTask, start: list[SparseVector], ks: list[int]) -
         if before == {vector.support.tobytes() for vector in vectors}:
             break
     return vectors, sweeps
+
+
+def few_samples(op: OperatorMixin, count: int, ks: list[int]) -> bool:
+    """Return whether columns are smaller than their Gram matrix, and components too large for single swaps."""
+    return 2 * op.shape[0] < count and min(ks) ** 2 * count > budgets.JOINT_SWAP_PRODUCTS
 
 
 def extended_gram(op: OperatorMixin, gram: Array, features: Array, wanted: Array) -> Array:

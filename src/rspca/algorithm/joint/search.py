@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.joint.blocks import Components, JointProblem, ascend, components_of
+from rspca.algorithm.joint.blocks import Components, JointProblem, ascend, components_of, refitted
 from rspca.algorithm.joint.data import DeflatedGram
 from rspca.algorithm.joint.starts import leading_directions, random_starts, truncated, varimax_starts
 from rspca.algorithm.joint.task import SparseVector
@@ -47,7 +47,7 @@ def search(
     report("joint", sweeps, best.variance)
     effort = search_effort(problem.data.features, problem.ks)
     if effort == NO_SEARCH:
-        return best, sweeps
+        return refitted(problem, best), sweeps
     directions = leading_directions(DeflatedGram(A, np.empty((len(A), 0))), len(start) + budgets.JOINT_MORE_DIRECTIONS)
     for components in promising_starts(problem, directions, effort, rng):
         end, more = ascend(problem, components)
@@ -60,7 +60,7 @@ def search(
         sweeps += more
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         report("joint", sweeps, best.variance)
-    return best, sweeps
+    return refitted(problem, best), sweeps
 
 
 def promising_starts(
