@@ -351,9 +351,9 @@ EXCHANGE_ENTERING = 256
 """Features of largest slope that may enter a component in the model of exchanges: benchmarks/joint_constrained.py."""
 EXCHANGE_LEAST_REST = 1e-9
 """Arithmetic: least curvature by which the model of exchanges divides, as a share of the largest eigenvalue."""
-ROUND_WORK = (2100.0, 400.0, 1e-4, 4.0, 7.5e-3)
-"""Microseconds of one core for a round of exchanges, a component, an entry of its model, a small system and its
-squared size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
+ROUND_WORK = (2100.0, 400.0, 1e-4, 4.0, 7.5e-3, 1e-5)
+"""Microseconds of one core for a round of exchanges, a component, an entry of its model, a small system, and the square
+and the cube of its size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
 EXCHANGE_CLIMB_MOVES = 20
 """Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
 EXCHANGE_CLIMB_REFITS = 2
@@ -389,3 +389,31 @@ RESTORE_LONGEST = 1.0
 """Length of a Newton step at most, all loadings together: benchmarks/joint_constrained.py."""
 PERTURB_ENTERING = 64
 """Features of largest slope from which random ones are drawn: benchmarks/joint_constrained.py."""
+CONSTRAINED_WORK = 9 * 10**5
+"""Work of a search, in these microseconds; with more of it few results change: benchmarks/joint_constrained.py."""
+CHAIN_ENTRIES = 2**20
+"""Entries of all KKT systems that are solved at once, 8 MB: benchmarks/joint_constrained.py."""
+START_BATCH = 4
+"""Starts that are refitted for each solution that climbs, at most: benchmarks/joint_constrained.py."""
+FEASIBILITY_ROUNDS = 8
+"""Times that random support sets are tried where no start is feasible: not tuned."""
+FEASIBILITY_SETS = 64
+"""Random support sets of each time, at most: not tuned."""
+CONSTRAINED_STARTS = 16
+"""Random rotations of the leading directions that are starts: benchmarks/joint_constrained.py."""
+CONSTRAINED_DIRECTIONS = 3
+"""Leading directions beyond the number of components that starts combine: benchmarks/joint_constrained.py."""
+CONSTRAINED_POOL_COMPLETE = 1024
+"""Features up to which all are searched, an array of 8 MB: benchmarks/joint_constrained.py."""
+CONSTRAINED_POOLS = 3
+"""Pools of promising features, at most; each adds those of largest gradient: benchmarks/joint_constrained.py."""
+CONSTRAINED_NEXT_WORK = 0.25
+"""Work in each pool after the first, as a share: benchmarks/joint_constrained.py."""
+LAST_REFIT_STEPS = 40
+"""Steps of the last refit, at most: not tuned."""
+DISJOINT_ENTRIES = 2**16
+"""n times all features of the components, for each start and replacement that is tried: benchmarks/joint_constrained.py."""
+DISJOINT_STARTS = 16
+"""Random rotations that are starts, and replacements, at most: benchmarks/joint_constrained.py."""
+DISJOINT_FINALISTS = 4
+"""Starts that climb further than one sweep: benchmarks/joint_constrained.py."""

@@ -6,10 +6,13 @@ work, which is counted and not timed: the same data and generator give the same 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.joint.constraints import largest_cosine_of_products
 from rspca.algorithm.joint.exchange_model import Problem, promising_moves
 from rspca.algorithm.joint.sqp import Fits, joined_fits, refit
 from rspca.algorithm.joint.task import SparseVector
@@ -96,7 +99,7 @@ def climb(problem: Problem, fits: Fits, limit: float) -> tuple[Fits, float]:
         if work > 0.5 * limit:
             most = 2 if work < limit else 1
             active = active[np.argsort(-worths(fits)[active], kind="stable")[:most]]
-        moves = promising_moves(problem, fits.chosen(active), budgets.EXCHANGE_CLIMB_MOVES)
+        moves = promising_moves(problem, fits.chosen(active), most_chains(problem, budgets.EXCHANGE_CLIMB_MOVES))
         sort_features(problem, moves.supports, moves.loadings)
         first = fitted(problem, moves.supports, moves.loadings, steps=0, damping=0.0)
         rows = best_rows_of_each(moves.parents, worths(first), budgets.EXCHANGE_CLIMB_REFITS)
@@ -119,10 +122,11 @@ def climb(problem: Problem, fits: Fits, limit: float) -> tuple[Fits, float]:
 
 def round_work(problem: Problem, models: int, solves: int) -> float:
     """Return the work of a round of exchanges, about microseconds of one core: fixed, of models, of small systems."""
-    r, size = len(problem.ks), len(problem.layout.owners) + len(problem.layout.first) + len(problem.ks)
+    r, size = len(problem.ks), system_size(problem)
     entering = min(len(problem.A), budgets.EXCHANGE_ENTERING)
-    fixed, model, entry, solve, system = budgets.ROUND_WORK
-    return fixed + models * r * (model + entry * size**2 * entering) + solves * (solve + system * size**2)
+    fixed, model, entry, solve, square, cube = budgets.ROUND_WORK
+    each = solve + square * size**2 + cube * size**3
+    return fixed + models * r * (model + entry * size**2 * entering) + solves * each
 
 
 def perturbed(problem: Problem, fits: Fits, rng: np.random.Generator) -> Fits:
@@ -160,29 +164,86 @@ def best_distinct_fits(fits: Fits, count: int) -> Fits:
     return fits.chosen(order[new][:count])
 
 
+class Found(NamedTuple):
+    """What a search found."""
+
+    fits: Fits
+    """Best solutions, best first; none if no support set could be made feasible."""
+    rounds: int
+    closest: float
+    """Least violation of all starts, as the largest |cosine| of two components."""
+
+
 def search(
     problem: Problem, starts: list[list[SparseVector]], *, rng: np.random.Generator, work: float, report: Report
-) -> tuple[Fits, int]:
-    """Return the best solutions that are found from these starts, best first, and the number of rounds.
-
-    There may be none: then no start could be made feasible.
-    """
+) -> Found:
+    """Return the best solutions that are found from these starts, and from random ones if none of them is feasible."""
     supports, loadings = flat_starts(problem, starts)
-    sort_features(problem, supports, loadings)
-    fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
-    fits = best_distinct_fits(fits.chosen(np.isfinite(fits.values)), budgets.EXCHANGE_CLIMB_CHAINS)
+    fits, closest = feasible_fits(problem, supports, loadings)
+    for _ in range(budgets.FEASIBILITY_ROUNDS):
+        if len(fits.values):
+            break
+        supports, loadings = random_sets(problem, rng)
+        fits, violation = feasible_fits(problem, supports, loadings)
+        closest = min(closest, violation)
     if not len(fits.values):
-        return fits, 0
+        return Found(fits, 0, closest)
     fits, done = climb(problem, fits, work)
     rounds = 1
     while done < work:
         fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
         report("joint", rounds, float(fits.values[0]))
-        parents = fits.chosen(np.resize(np.arange(len(fits.values)), budgets.PERTURB_CHAINS))
+        parents = fits.chosen(np.resize(np.arange(len(fits.values)), most_chains(problem, budgets.PERTURB_CHAINS)))
         changed = perturbed(problem, parents, rng)
         done += round_work(problem, 0, budgets.START_REFIT_STEPS * len(parents.values))
         if len(changed.values):
             ends, spent = climb(problem, changed, work - done)
             fits, done = joined_fits([fits, ends]), done + spent
         rounds += 1
-    return best_distinct_fits(fits, budgets.PERTURB_ELITES), rounds
+    return Found(best_distinct_fits(fits, budgets.PERTURB_ELITES), rounds, 0.0)
+
+
+def most_chains(problem: Problem, most: int) -> int:
+    """Return how many solutions are improved at once: fewer where their KKT systems are large."""
+    return int(np.clip(budgets.CHAIN_ENTRIES // system_size(problem) ** 2, 1, most))
+
+
+def system_size(problem: Problem) -> int:
+    """Return the size of a KKT system: all loadings and all constraints."""
+    return len(problem.layout.owners) + len(problem.layout.first) + len(problem.ks)
+
+
+def feasible_fits(problem: Problem, supports: Array, loadings: Array) -> tuple[Fits, float]:
+    """Return the best of the starts that can be made feasible, refitted; and the least violation of all."""
+    supports, loadings = supports.copy(), loadings.copy()
+    sort_features(problem, supports, loadings)
+    chains = most_chains(problem, budgets.EXCHANGE_CLIMB_CHAINS)
+    if len(supports) > budgets.START_BATCH * chains:  # large systems: only the starts that are best before a refit
+        parts = [
+            fitted(problem, supports[row : row + 1], loadings[row : row + 1], steps=0, damping=0.0)
+            for row in range(len(supports))
+        ]
+        order = np.argsort(-joined_fits(parts).values, kind="stable")[: budgets.START_BATCH * chains]
+        supports, loadings = supports[order], loadings[order]
+    fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
+    feasible = np.isfinite(fits.values)
+    closest = 0.0 if feasible.any() else min(_largest_cosine(problem, *row) for row in zip(*fits[:2], strict=True))
+    return best_distinct_fits(fits.chosen(feasible), chains), closest
+
+
+def _largest_cosine(problem: Problem, support: Array, x: Array) -> float:
+    V = np.zeros((len(problem.A), len(problem.ks)))
+    V[support, problem.layout.owners] = x
+    return largest_cosine_of_products(V.T @ problem.A @ V if problem.uncorrelated else V.T @ V)
+
+
+def random_sets(problem: Problem, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return support sets that are drawn at random, and random loadings."""
+    count = most_chains(problem, budgets.FEASIBILITY_SETS)
+    loadings = rng.standard_normal((count, len(problem.layout.owners)))
+    supports = np.empty(loadings.shape, dtype=np.intp)
+    for row in range(count):
+        for j, k in enumerate(problem.ks):
+            drawn = problem.choice.largest(rng.random(len(problem.A)), k)
+            supports[row, problem.layout.ends[j] : problem.layout.ends[j + 1]] = drawn
+    return supports, loadings
