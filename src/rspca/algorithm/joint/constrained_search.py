@@ -75,10 +75,14 @@ def fitted(problem: Problem, supports: Array, loadings: Array, *, steps: int, da
     return fits._replace(loadings=np.maximum(fits.loadings, 0.0), values=values)
 
 
-def worths(fits: Fits) -> Array:
+def worths(fits: Fits, cost: float = budgets.ZERO_LOADING_COST) -> Array:
     """Return by what solutions are compared: their value, less a little for each loading of zero, a missing feature."""
-    zeros = np.count_nonzero(np.abs(fits.loadings) < budgets.NO_LOADING, axis=1)
-    return np.asarray(fits.values * (1.0 - budgets.ZERO_LOADING_COST * zeros))
+    return np.asarray(fits.values * (1.0 - cost * missing_features(fits)))
+
+
+def missing_features(fits: Fits) -> Array:
+    """Return how many loadings of each solution are zero."""
+    return np.asarray(np.count_nonzero(np.abs(fits.loadings) < budgets.NO_LOADING, axis=1))
 
 
 def best_rows_of_each(parents: Array, values: Array, count: int) -> Array:
@@ -156,12 +160,14 @@ def perturbed(problem: Problem, fits: Fits, rng: np.random.Generator) -> Fits:
 
 
 def best_distinct_fits(fits: Fits, count: int) -> Fits:
-    """Return the best solutions, each value once."""
+    """Return the best solutions, each value once; the best of those that miss no feature is among them."""
     worth = worths(fits)
     order = np.argsort(-worth, kind="stable")
     new = np.ones(len(order), dtype=bool)
     new[1:] = worth[order][1:] < (1.0 - budgets.EXCHANGE_CLIMB_LEAST_GAIN) * worth[order][:-1]
-    return fits.chosen(order[new][:count])
+    order = order[new]
+    complete = order[missing_features(fits)[order] == 0][:1]
+    return fits.chosen(np.concatenate([order[:count], complete[~np.isin(complete, order[:count])]]))
 
 
 class Found(NamedTuple):
@@ -189,9 +195,12 @@ def search(
     if not len(fits.values):
         return Found(fits, 0, closest)
     fits, done = climb(problem, fits, work)
-    rounds = 1
-    while done < work:
+    rounds, best, patience = 1, -np.inf, budgets.PERTURB_PATIENCE
+    while done < work and patience:
         fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
+        leader = float(worths(fits)[0])
+        patience = budgets.PERTURB_PATIENCE if leader > (1.0 + budgets.EXCHANGE_CLIMB_LEAST_GAIN) * best else patience - 1
+        best = max(best, leader)
         report("joint", rounds, float(fits.values[0]))
         parents = fits.chosen(np.resize(np.arange(len(fits.values)), most_chains(problem, budgets.PERTURB_CHAINS)))
         changed = perturbed(problem, parents, rng)
@@ -200,7 +209,9 @@ def search(
             ends, spent = climb(problem, changed, work - done)
             fits, done = joined_fits([fits, ends]), done + spent
         rounds += 1
-    return Found(best_distinct_fits(fits, budgets.PERTURB_ELITES), rounds, 0.0)
+    fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
+    best_first = np.argsort(-worths(fits, budgets.ZERO_LOADING_LAST_COST), kind="stable")
+    return Found(fits.chosen(best_first), rounds, 0.0)
 
 
 def most_chains(problem: Problem, most: int) -> int:
