@@ -238,13 +238,19 @@ def feasible_fits(problem: Problem, supports: Array, loadings: Array) -> tuple[F
         supports, loadings = supports[order], loadings[order]
     fits = fitted(problem, supports, loadings, steps=budgets.START_REFIT_STEPS, damping=budgets.SQP_DAMPING)
     feasible = np.isfinite(fits.values)
-    closest = 0.0 if feasible.any() else min(_largest_cosine(problem, *row) for row in zip(*fits[:2], strict=True))
+    closest = 0.0
+    if not feasible.any():
+        tried = zip(np.vstack([supports, supports]), np.vstack([loadings, fits.loadings]), strict=True)
+        closest = min(_largest_cosine(problem, support, x) for support, x in tried)
     return best_distinct_fits(fits.chosen(feasible), chains), closest
 
 
 def _largest_cosine(problem: Problem, support: Array, x: Array) -> float:
+    """Return the largest |cosine| of two components; infinite where one of them has no loadings."""
     V = np.zeros((len(problem.A), len(problem.ks)))
-    V[support, problem.layout.owners] = x
+    V[support, problem.layout.owners] = np.maximum(x, 0.0) if problem.nonnegative else x
+    if not V.any(axis=0).all():
+        return np.inf
     return largest_cosine_of_products(V.T @ problem.A @ V if problem.uncorrelated else V.T @ V)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import search
+from rspca.algorithm.joint.starts import truncated
 from rspca.algorithm.joint.task import SparseVector
 from rspca.base.types import Array
 
@@ -25,13 +27,17 @@ def disjoint_start(A: Array, ks: list[int], choice: Choice, rng: np.random.Gener
 
 def sequential_start(A: Array, ks: list[int], choice: Choice, rng: np.random.Generator) -> list[SparseVector]:
     """Return components of which each is the best of A projected off the loadings of those before."""
-    features = choice.features
-    rest, among, vectors, basis = A[np.ix_(features, features)], choice.among(features), [], np.zeros((len(features), 0))
+    rest, vectors, basis = A, [], np.zeros((len(A), 0))
+    nothing = budgets.NO_VARIANCE_EPS * np.finfo(float).eps * float(np.trace(A))
     for k in ks:
-        end = search(rest, min(k, among.most), among, known=[], rng=rng)[0]
-        vectors.append(SparseVector(features[end.support], end.loadings))
-        x = np.zeros(len(features))
-        x[end.support] = end.loadings
+        varying = choice.features[rest.diagonal()[choice.features] > nothing]
+        if len(varying) and choice.among(varying).most >= k:
+            end = search(rest[np.ix_(varying, varying)], k, choice.among(varying), known=[], rng=rng)[0]
+            vectors.append(SparseVector(varying[end.support], end.loadings))
+        else:  # the rank is exhausted: any features will do
+            vectors.append(truncated(np.sqrt(A.diagonal()), k, choice))
+        x = np.zeros(len(A))
+        x[vectors[-1].support] = vectors[-1].loadings
         x -= basis @ (basis.T @ x)
         if np.linalg.norm(x) > np.finfo(float).eps ** 0.5:
             q = x / np.linalg.norm(x)

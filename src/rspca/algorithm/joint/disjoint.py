@@ -70,6 +70,9 @@ def disjoint_components(
 
 
 def _positive(vector: SparseVector) -> SparseVector:
+    """Return the vector without loadings of zero and with its largest one positive."""
+    used = vector.loadings != 0.0
+    vector = SparseVector(vector.support[used], vector.loadings[used])
     largest = vector.loadings[np.argmax(np.abs(vector.loadings))]
     return vector if largest > 0.0 else vector._replace(loadings=-vector.loadings)
 
@@ -134,6 +137,8 @@ def _made_disjoint(problem: _Search, vectors: list[SparseVector]) -> list[Sparse
             return _spread_over_groups(problem)
         x = np.zeros(len(problem.A))
         x[support[own]] = loadings[own]
+        if problem.nonnegative:
+            x = np.maximum(x if np.sum(x * np.abs(x)) >= 0.0 else -x, 0.0)
         worth = np.abs(x @ problem.A) + TIED * problem.A.diagonal()
         chosen = left.completed(support[own], x, worth, problem.ks[j])
         free[chosen] = False
@@ -215,6 +220,9 @@ def _block_step(problem: _Search, vectors: list[SparseVector], place: int, choic
         L = images @ (turn[:, explained] / np.sqrt(values[explained]))
     block = DeflatedGram(problem.A, L)
     k = min(problem.ks[place], choice.most)
+    left = block.sq_norms[choice.features].max(initial=0.0)
+    if left <= budgets.NO_VARIANCE_EPS * np.finfo(float).eps * float(np.trace(problem.A)):
+        return old if len(old.support) == k else truncated(np.sqrt(problem.A.diagonal()), k, choice)
     gradient = block.gradient(block, *old)
     problem_of_block = JointProblem(GramData(problem.A), problem.ks, choice, problem.nonnegative)
     return best_in_block(problem_of_block, block, old, gradient, k)
