@@ -68,10 +68,8 @@ class Settings(NamedTuple):
 def checked_settings(given: Mapping[str, Any]) -> Settings:
     """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
     check_choice("method", given["method"], METHODS)
-    method, options = (
-        METHODS[given["method"]],
-        {name: given[name] for name in OPTIONS if name in given},  # what a caller has no argument for keeps its default
-    )
+    check_combination(given)
+    method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
     if not method.rounds:
@@ -79,7 +77,6 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
         run = run._replace(options={})
     side = given.get("side", "features")
     check_choice("side", side, ("features", "both"))
-    check_combination(given)
     mode = chosen_mode(**{name: given[name] for name in TOGETHER})
     _check_certifiable(method, deflation, given["certify"], given["certify_seconds"], mode)
     rest = {name: given[name] for name in ("n_components", "k", "center", "scale", "groups", "max_per_group")}

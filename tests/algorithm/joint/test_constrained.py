@@ -32,8 +32,10 @@ def task_of(op, ks, *, seed=0, groups=None, nonnegative=False):
 
 
 def start_of(op, ks):
-    found = rspca.decompose(op, len(ks), k=ks, center=False, random_state=0) if op.has_samples else rspca.decompose(
-        op, len(ks), k=ks, random_state=0
+    found = (
+        rspca.decompose(op, len(ks), k=ks, center=False, random_state=0)
+        if op.has_samples
+        else rspca.decompose(op, len(ks), k=ks, random_state=0)
     )
     return [SparseVector(component.support, component.loadings) for component in found.components]
 

@@ -77,7 +77,9 @@ def _under_equations(
     features, gram = _first_pool(task, start, ks)
     complete, vectors, rounds, work = len(features) == len(task.choice.features), start, 0, 1.0
     for number in range(budgets.CONSTRAINED_POOLS):
-        found, problem = _search_pool(task, features, gram, vectors, constraint, work * budgets.CONSTRAINED_WORK, number)
+        found, problem = _search_pool(
+            task, features, gram, vectors, constraint, work * budgets.CONSTRAINED_WORK, number
+        )
         if not len(found.fits.values):
             raise ValueError(_not_found(constraint, ks, found.closest, complete=complete))
         rounds += found.rounds

@@ -50,7 +50,13 @@ def fitted(problem: Problem, supports: Array, loadings: Array, *, steps: int, da
     """
     if not problem.nonnegative:
         return refit(
-            problem.A, supports, loadings, problem.layout, uncorrelated=problem.uncorrelated, steps=steps, damping=damping
+            problem.A,
+            supports,
+            loadings,
+            problem.layout,
+            uncorrelated=problem.uncorrelated,
+            steps=steps,
+            damping=damping,
         )
     used = np.ones(supports.shape, dtype=bool)
     sides = (loadings * np.abs(loadings)) @ problem.layout.onehot
@@ -199,7 +205,9 @@ def search(
     while done < work and patience:
         fits = best_distinct_fits(fits, budgets.PERTURB_ELITES)
         leader = float(worths(fits)[0])
-        patience = budgets.PERTURB_PATIENCE if leader > (1.0 + budgets.EXCHANGE_CLIMB_LEAST_GAIN) * best else patience - 1
+        patience = (
+            budgets.PERTURB_PATIENCE if leader > (1.0 + budgets.EXCHANGE_CLIMB_LEAST_GAIN) * best else patience - 1
+        )
         best = max(best, leader)
         report("joint", rounds, float(fits.values[0]))
         parents = fits.chosen(np.resize(np.arange(len(fits.values)), most_chains(problem, budgets.PERTURB_CHAINS)))

@@ -82,7 +82,9 @@ def _search(
 ) -> tuple[_Solution, int]:
     """Return the best solution of all starts and of random replacements, and the number of ascents."""
     ks, choice, rng = problem.ks, problem.choice, task.rng
-    directions = leading_directions(DeflatedGram(problem.A, np.empty((len(problem.A), 0))), len(ks) + budgets.CONSTRAINED_DIRECTIONS)
+    directions = leading_directions(
+        DeflatedGram(problem.A, np.empty((len(problem.A), 0))), len(ks) + budgets.CONSTRAINED_DIRECTIONS
+    )
     starts = [start]
     effort = int(np.clip(budgets.DISJOINT_ENTRIES // (len(problem.A) * sum(ks)), 1, budgets.DISJOINT_STARTS))
     if first:
@@ -152,7 +154,9 @@ def _spread_over_groups(problem: _Search) -> list[SparseVector]:
     groups = problem.choice.groups
     labels = np.zeros(len(problem.A), dtype=np.intp) if groups is None else groups.labels
     most = len(problem.A) if groups is None else groups.most
-    left = {label: problem.choice.features[labels[problem.choice.features] == label].tolist() for label in np.unique(labels)}
+    left = {
+        label: problem.choice.features[labels[problem.choice.features] == label].tolist() for label in np.unique(labels)
+    }
     vectors: list[SparseVector] = [SparseVector(np.empty(0, dtype=np.intp), np.empty(0))] * len(problem.ks)
     for j in np.argsort(-np.array(problem.ks), kind="stable"):
         taken = dict.fromkeys(left, 0)

@@ -113,7 +113,12 @@ class _Model:
         follow, x = responses[places], self.x[places][:, None]
         rest = np.minimum(np.diagonal(self.inverse)[places], -budgets.EXCHANGE_LEAST_REST)[:, None]
         bend = curvature + follow**2 / rest
-        sizes = np.clip((x * follow / rest - slope) / np.where(bend < -budgets.EXCHANGE_LEAST_REST, bend, -budgets.EXCHANGE_LEAST_REST), -1.0, 1.0)
+        sizes = np.clip(
+            (x * follow / rest - slope)
+            / np.where(bend < -budgets.EXCHANGE_LEAST_REST, bend, -budgets.EXCHANGE_LEAST_REST),
+            -1.0,
+            1.0,
+        )
         gains = slope * sizes + 0.5 * curvature * sizes**2 + 0.5 * (sizes * follow - x) ** 2 / rest
         allowed = problem.choice.allowed_swaps(self.support[places], features)
         return _Gains(np.where(allowed, gains, -np.inf), features, sizes, responses[:size])
@@ -147,7 +152,11 @@ def promising_moves(problem: Problem, fits: Fits, count: int) -> Moves:
             loadings.append(x)
             parents.append(number)
     size = fits.supports.shape[1]
-    return Moves(np.array(supports, dtype=np.intp).reshape(-1, size), np.array(loadings).reshape(-1, size), np.array(parents, dtype=np.intp))
+    return Moves(
+        np.array(supports, dtype=np.intp).reshape(-1, size),
+        np.array(loadings).reshape(-1, size),
+        np.array(parents, dtype=np.intp),
+    )
 
 
 def _top(gains: Array, count: int) -> Array:
