@@ -200,7 +200,7 @@ def prover(
         def on_step(step: Step) -> None:
             report(step.stage, step.iteration, step.variance, step.upper)
 
-        deadline = time.perf_counter() + seconds
+        deadline, op = time.perf_counter() + seconds, op.apart()  # the next component does not depend on the proof
         at_most = max(k, len(component.support))  # Algorithm 1 of the paper may draw more than k features
         if hidden_by_forming(op, at_most, component.variance) and columns_fit(data.operator.unformed):
             op = deflated(in_units(data.operator.unformed), before, DEFLATIONS[deflation])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from rspca.base.types import Array
@@ -42,6 +44,10 @@ class GramProducts(Products):
 
     def forget_gram(self) -> None:
         """Free the memory of a Gram matrix that has been used; another pass makes it again."""
+
+    def apart(self) -> Self:
+        """Return the same data for other work, such as a proof, that leaves no trace in what is computed here later."""
+        return self
 
     def gram_about(self, support: Array, mean: Array) -> Array:
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""

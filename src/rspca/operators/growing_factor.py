@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
@@ -29,6 +31,12 @@ class GrowingFactor:
         """The rows of R so far, divided by the lengths of the columns."""
         self._included = np.zeros(n, dtype=bool)
         self._pivots = np.zeros(n, dtype=bool)
+
+    def copy(self) -> GrowingFactor:
+        """Return R as it is now, to go on apart from this one: columns differ in their last bits with their order."""
+        other = copy.copy(self)
+        other._included, other._pivots = self._included.copy(), self._pivots.copy()  # rows are never written to
+        return other
 
     def include(self, support: Array) -> None:
         """Make these columns ready: pivoting among them, after all that were included before.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +47,13 @@ class FormedGram(Wrapper):
             matrix[zero], matrix[:, zero] = 0.0, 0.0
             inner.forget_gram()
         self.matrix = matrix
+
+    def apart(self) -> Self:
+        """Return the same Gram matrix with an R of its own, which goes on from the columns that there are."""
+        other = copy.copy(self)
+        if "_factor" in vars(self):
+            vars(other)["_factor"] = self._factor.copy()
+        return other
 
     @property
     def factor(self) -> Array:
