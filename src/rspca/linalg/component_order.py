@@ -74,9 +74,9 @@ def _levels(r: int) -> list[_Level]:
     inside = ((masks[:, None] >> np.arange(r)) & 1) == 1
     levels = []
     for size in range(1, r + 1):
-        some = masks[inside.sum(axis=1) == size]
-        members = inside[some].nonzero()[1].reshape(len(some), size)
-        levels.append(_Level(some, members, some[:, None] ^ (1 << members)))
+        subsets = masks[inside.sum(axis=1) == size]
+        members = inside[subsets].nonzero()[1].reshape(len(subsets), size)
+        levels.append(_Level(subsets, members, subsets[:, None] ^ (1 << members)))
     return levels
 
 
@@ -110,10 +110,10 @@ def _exact_order(M: Array, labels: Array) -> Array:
 
 def _improved_order(M: Array, labels: Array) -> Array:
     """Return an order by pivots, improved by exchanges of two components until none gains; never below the given."""
-    given = np.arange(len(M))
-    order, left = given.copy(), np.array(M, dtype=np.float64)
+    stored = np.arange(len(M))
+    order, left = stored.copy(), np.array(M, dtype=np.float64)
     free = np.ones(len(M), dtype=bool)
-    for place in given:
+    for place in stored:
         allowed = np.flatnonzero(free & (labels == labels[place]))
         chosen = allowed[int(np.argmax(np.diagonal(left)[allowed]))]
         order[place], free[chosen] = chosen, False
@@ -122,7 +122,7 @@ def _improved_order(M: Array, labels: Array) -> Array:
     rounding = TIED * float(np.trace(M))
     value = float(adjusted(M, order).sum())
     if value <= float(adjusted(M).sum()) + rounding:
-        order, value = given.copy(), float(adjusted(M).sum())
+        order, value = stored.copy(), float(adjusted(M).sum())
     improving = True
     while improving:
         improving = False

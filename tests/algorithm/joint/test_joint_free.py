@@ -18,7 +18,7 @@ from support.operators import OPERATORS
 
 import rspca
 from benchmarks.data import benchmark_matrix, chowdary, classic2
-from benchmarks.joint import best_of_pairs, small_matrices
+from benchmarks.pairs import best_of_pairs, small_matrices
 from rspca.algorithm.feature_limits import Groups
 from rspca.algorithm.joint import free as module
 from rspca.algorithm.joint.blocks import JointProblem, ascend, block_step, components_of, refitted
@@ -123,7 +123,8 @@ def test_no_step_loses_variance(seed):
 
 def test_two_components_of_few_features_are_the_best_of_all_pairs():  # issue 17: r = 2, n <= 12, k <= 3
     rng = np.random.default_rng(0)
-    for number, (A, k) in enumerate(small_matrices(rng, 12)):
+    real = [benchmark_matrix(name) for name in ("pitprops", "wine")]
+    for number, (A, k) in enumerate(small_matrices(rng, 12, real)):
         op = rspca.GramOperator(A)
         together = free(task_of(op, [k, k], number), one_by_one(op, [k, k]))
         found = adjusted_in_order(A, together.vectors)

@@ -151,8 +151,8 @@ def with_vector(problem: JointProblem, components: Components, place: int, vecto
     orders = [np.arange(len(M))]
     if len(set(problem.ks[place:])) == 1:  # those behind move to places of their own size
         orders.append(np.append(np.delete(orders[0], place), place))
-    changed = [rearranged(vectors, images, M, order) for order in orders]
-    best = max(changed, key=lambda one: one.variance)
+    candidates = [rearranged(vectors, images, M, order) for order in orders]
+    best = max(candidates, key=lambda candidate: candidate.variance)
     return best if best.variance > (1.0 + TIED) * components.variance else components
 
 
@@ -163,12 +163,12 @@ def refitted(problem: JointProblem, components: Components, *, tol: float = budg
     places = [np.searchsorted(used, vector.support) for vector in vectors]
     V = spread_columns([(v.loadings, at) for v, at in zip(vectors, places, strict=True)], len(used))
     inside = spread_columns([(np.ones(len(at)), at) for at in places], len(used)) > 0.0
-    found = refit_together(problem.data.products_within(used), V, inside, nonnegative=problem.nonnegative, tol=tol)
-    if found.variance <= (1.0 + TIED) * components.variance:
+    refit = refit_together(problem.data.products_within(used), V, inside, nonnegative=problem.nonnegative, tol=tol)
+    if refit.variance <= (1.0 + TIED) * components.variance:
         return components
-    again = []
-    for at, v in zip(places, found.V.T, strict=True):
-        some = at[v[at] != 0.0]
-        again.append(SparseVector(used[some], v[some]))
-    changed = components_of(problem, again)
+    refitted_vectors = []
+    for at, v in zip(places, refit.V.T, strict=True):
+        nonzero = at[v[at] != 0.0]
+        refitted_vectors.append(SparseVector(used[nonzero], v[nonzero]))
+    changed = components_of(problem, refitted_vectors)
     return changed if changed.variance > components.variance else components

@@ -26,8 +26,8 @@ def free(task: JointTask, start: list[SparseVector]) -> Together:
     if task.op.gram_in_memory or pool_size(task.op.shape[0], len(features)) == len(features):
         vectors, sweeps = _in_gram_matrix(task, start, ks)
     else:
-        found = ascend_in_pools(task, start, ks)
-        vectors, sweeps = _through_products(task, start, ks) if found is None else found
+        pooled = ascend_in_pools(task, start, ks)
+        vectors, sweeps = _through_products(task, start, ks) if pooled is None else pooled
     return _in_best_order(task, start, vectors, sweeps)
 
 
@@ -52,7 +52,7 @@ def _through_products(task: JointTask, start: list[SparseVector], ks: list[int])
 
 def _in_best_order(task: JointTask, start: list[SparseVector], vectors: list[SparseVector], sweeps: int) -> Together:
     """Return components in their best order, or the start if they have less variance than it, up to rounding."""
-    before, after = (_score_products(task, some) for some in (start, vectors))
+    before, after = (_score_products(task, components) for components in (start, vectors))
     if adjusted(after, best_order(after, task.ks[: len(start)])).sum() <= adjusted(before).sum():
         vectors, after = start, before
     order = best_order(after, task.ks[: len(start)])

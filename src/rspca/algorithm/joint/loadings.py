@@ -43,7 +43,7 @@ def refit_together(
         gradient /= lengths
         return -variance / scale, (-2.0 / scale) * gradient[inside]
 
-    found = scipy.optimize.minimize(
+    solution = scipy.optimize.minimize(
         minus_variance,
         V[inside],
         jac=True,
@@ -52,11 +52,11 @@ def refit_together(
         options={"maxiter": budgets.JOINT_REFIT_STEPS, "ftol": tol, "gtol": 0.0},
     )
     W = np.zeros(V.shape)
-    W[inside] = found.x
+    W[inside] = solution.x
     lengths = np.linalg.norm(W, axis=0)
-    if not (-found.fun * scale > start and np.all(lengths > 0.0)):
+    if not (-solution.fun * scale > start and np.all(lengths > 0.0)):
         return Refitted(V, start)
-    return Refitted(W / lengths, float(-found.fun * scale))
+    return Refitted(W / lengths, float(-solution.fun * scale))
 
 
 def variance_and_gradient(image: Array, V: Array) -> tuple[float, Array]:

@@ -67,9 +67,9 @@ def ascend_in_pools(task: JointTask, start: list[SparseVector], ks: list[int]) -
         problem = JointProblem(data, ks, task.choice.among(features), task.nonnegative)
         places = [SparseVector(np.searchsorted(features, v.support), v.loadings) for v in vectors]
         before = components_of(problem, places)
-        components, more = ascend(problem, before)
+        components, pool_sweeps = ascend(problem, before)
         components = refitted(problem, components)
-        sweeps += more
+        sweeps += pool_sweeps
         task.report("joint", sweeps, components.variance)
         vectors = [SparseVector(features[v.support], v.loadings) for v in components.vectors]
         if components.variance <= (1.0 + budgets.JOINT_MIN_GAIN) * before.variance:

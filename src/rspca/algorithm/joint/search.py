@@ -50,14 +50,14 @@ def search(
         return refitted(problem, best), sweeps
     directions = leading_directions(DeflatedGram(A, np.empty((len(A), 0))), len(start) + budgets.JOINT_MORE_DIRECTIONS)
     for components in promising_starts(problem, directions, effort, rng):
-        end, more = ascend(problem, components)
-        sweeps += more
+        end, start_sweeps = ascend(problem, components)
+        sweeps += start_sweeps
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         report("joint", sweeps, best.variance)
     for number in range(effort.replacements):
         replaced = with_replacements(problem, best, directions, 1 + number % 2, rng)
-        end, more = ascend(problem, components_of(problem, replaced))
-        sweeps += more
+        end, start_sweeps = ascend(problem, components_of(problem, replaced))
+        sweeps += start_sweeps
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         report("joint", sweeps, best.variance)
     return refitted(problem, best), sweeps

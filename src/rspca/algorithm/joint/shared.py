@@ -84,8 +84,8 @@ def _in_gram_matrix(task: JointTask, r: int, k: int, start: list[SparseVector]) 
     A = task.op.gram_matrix(features)
     choice = task.choice.among(features)
     if comb(len(features), k) <= budgets.SHARED_MAX_SETS:
-        found = best_of_all_sets(A, k, r, choice)
-        return found._replace(support=features[found.support]), 1
+        optimum = best_of_all_sets(A, k, r, choice)
+        return optimum._replace(support=features[optimum.support]), 1
     problem = SharedProblem(GramData(A), k, r, choice, A.diagonal())
     V = np.zeros((len(features), len(start)))
     for column, vector in enumerate(start):
@@ -98,8 +98,8 @@ def _in_gram_matrix(task: JointTask, r: int, k: int, start: list[SparseVector]) 
     count = len(supports) + (budgets.SHARED_REPLACEMENTS if few and k < len(features) else 0)
     for number in range(count):
         support = supports[number] if number < len(supports) else disturbed(problem, best.support, task.rng)
-        end, more = improved(problem, with_eigenvectors(problem, support))
-        rounds += more
+        end, start_rounds = improved(problem, with_eigenvectors(problem, support))
+        rounds += start_rounds
         best = end if end.variance > (1.0 + TIED) * best.variance else best
         task.report("shared", rounds, best.variance)
     return best._replace(support=features[best.support]), rounds
@@ -110,7 +110,7 @@ def first_supports(problem: SharedProblem, images: Array, directions: tuple[Arra
     values, leading = directions
     r = problem.n_components
     rows = [images, leading[:, :r] * values[:r], leading[:, :r], leading * values]
-    return [problem.choice.largest(np.einsum("ij,ij->i", some, some), problem.k) for some in rows]
+    return [problem.choice.largest(np.einsum("ij,ij->i", V, V), problem.k) for V in rows]
 
 
 def random_supports(
@@ -238,9 +238,9 @@ def _best_pair(
             continue
         proposed = support.copy()
         proposed[leaving[row]] = joining[column]
-        found = with_eigenvectors(problem, np.sort(proposed))
-        if found.variance > (1.0 + budgets.SWAP_MIN_GAIN) * (end if best is None else best).variance:
-            best = found
+        candidate = with_eigenvectors(problem, np.sort(proposed))
+        if candidate.variance > (1.0 + budgets.SWAP_MIN_GAIN) * (end if best is None else best).variance:
+            best = candidate
     return best
 
 
@@ -287,8 +287,8 @@ def _in_pools(task: JointTask, r: int, k: int, start: list[SparseVector]) -> tup
         problem = SharedProblem(GramData(gram), k, r, task.choice.among(features), gram.diagonal())
         before = best.support
         for support in starts:
-            end, more = improved(problem, with_eigenvectors(problem, np.searchsorted(features, support)))
-            rounds += more
+            end, start_rounds = improved(problem, with_eigenvectors(problem, np.searchsorted(features, support)))
+            rounds += start_rounds
             if end.variance > (1.0 + TIED) * best.variance:
                 best = end._replace(support=features[end.support])
             task.report("shared", rounds, best.variance)
