@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import numbers
 import os
 import warnings
@@ -28,6 +29,7 @@ from rspca.formats.named import plain
 from rspca.formats.table import Table
 from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
 from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.linalg.vectors import nonzeros
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
@@ -220,7 +222,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.certificates_ = [c.certificate for c in found.components]
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
-            self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(probabilities))
+            self.inclusion_probability_ = _sparse_rows(probabilities)
 
     def transform(self, X: Any) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
@@ -441,7 +443,7 @@ def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOpt
     """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
     with _unchanged_on_failure(model):
         X = model._checked(X, reset=True)
-        settings = checked_settings(model.get_params(deep=False)) if settings is None else settings
+        settings = checked_settings(_parameters(model)) if settings is None else settings
         settings = settings._replace(k=_at_most(model.k, X.shape[1]), groups=model.groups)
         found = decompose_checked(X, settings, loop)
         if not all(component.converged for component in found.components):
@@ -455,6 +457,26 @@ def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOpt
         dtype = getattr(X.operator if isinstance(X, Table) else X, "dtype", np.dtype(float))
         model._store(found, dtype if dtype in (np.float32, np.float64) else np.dtype(float))
         model._report_linkage(X)
+
+
+def _sparse_rows(vectors: list[Array]) -> scipy.sparse.csr_array:
+    """Return vectors as the rows of a sparse array."""
+    places = [nonzeros(vector) for vector in vectors]
+    values = [vector[used] for vector, used in zip(vectors, places, strict=True)]
+    ends = np.cumsum([0, *(len(used) for used in places)])
+    shape = (len(vectors), len(vectors[0]))
+    return scipy.sparse.csr_array((np.concatenate(values), np.concatenate(places), ends), shape=shape)
+
+
+def _parameters(model: SparsePCA) -> dict[str, Any]:
+    """Return what `get_params` returns; it reads the signature each time, which takes as long as a small component."""
+    kind: Any = type(model)
+    return {name: getattr(model, name) for name in _parameter_names(kind)}
+
+
+@functools.cache
+def _parameter_names(kind: Any) -> list[str]:
+    return list(kind._get_param_names())
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def test_the_gram_matrix_of_many_features_is_that_of_the_data_however_it_is_made
     op, X = OPERATORS[name](tmp_path)
     Z = np.asarray(X, dtype=float)
     tolerance = {"rtol": 1e-4, "atol": 1e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
-    monkeypatch.setattr("rspca.operators.base.GRAM_COLUMNS_BYTES", 8 * op.shape[0] * 2)  # two columns at a time
+    monkeypatch.setattr("rspca.operators.gram_products.GRAM_COLUMNS_BYTES", 8 * op.shape[0] * 2)  # two at a time
     for share in (0.0, 1.0):
         monkeypatch.setattr("rspca.operators.sparse_gram.SPARSE_PRODUCT_SHARE", share)
         for support in (np.arange(op.shape[1]), np.arange(1, op.shape[1], 2)):

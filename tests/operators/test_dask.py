@@ -17,7 +17,8 @@ import rspca
 distributed = pytest.importorskip("distributed", reason="a cluster needs Dask: pip install 'rspca[cluster]'")
 array = pytest.importorskip("dask.array")
 
-from rspca.operators.dask import FETCHED_BYTES, ClusterOperator, connected  # noqa: E402
+from rspca.operators.cluster import FETCHED_BYTES, ClusterOperator  # noqa: E402
+from rspca.operators.cluster_client import connected  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 
@@ -60,7 +61,7 @@ def test_a_cluster_gives_the_answer_of_one_machine_and_columns_stay_there_if_man
     X = data(*shape)
     here = rspca.SparsePCA(2, k=70, random_state=0).fit(X)
     for limit in (FETCHED_BYTES, 1000):
-        monkeypatch.setattr("rspca.operators.dask.FETCHED_BYTES", limit)
+        monkeypatch.setattr("rspca.operators.cluster.FETCHED_BYTES", limit)
         there = rspca.SparsePCA(2, k=70, random_state=0).fit(array.from_array(X, chunks=(1000, 1000)))
         for one, two in zip(here.supports_, there.supports_, strict=True):
             np.testing.assert_array_equal(one, two)
@@ -166,7 +167,7 @@ def test_what_dask_says_of_losses_is_said_in_one_line(name):
 
 
 def test_a_scheduler_that_is_not_there_is_reported_at_once(monkeypatch):
-    monkeypatch.setattr("rspca.operators.dask.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("rspca.operators.cluster_client.CONNECT_SECONDS", 0.5)
     with pytest.raises(ConnectionError, match=r"No scheduler answers at 'tcp://127\.0\.0\.1:1'"):
         connected("tcp://127.0.0.1:1")
 
@@ -241,8 +242,8 @@ def test_tall_data_on_a_cluster_are_read_about_once(client, requests):  # issue 
 @pytest.mark.parametrize("shape", [(30, 90), (90, 30)])
 @pytest.mark.parametrize("fetched", [1 << 26, 1])
 def test_a_gram_matrix_takes_one_request(client, requests, shape, fetched, monkeypatch):  # issue 16, item 7
-    monkeypatch.setattr("rspca.operators.dask.FETCHED_BYTES", fetched)
-    monkeypatch.setattr("rspca.operators.base.GRAM_COLUMNS_BYTES", 2000)
+    monkeypatch.setattr("rspca.operators.cluster.FETCHED_BYTES", fetched)
+    monkeypatch.setattr("rspca.operators.gram_products.GRAM_COLUMNS_BYTES", 2000)
     X = np.random.default_rng(0).standard_normal(shape)
     op = rspca.as_operator(array.from_array(X, chunks=(30, 30)))
     some, others = np.array([2, 3, 11, 25, 29]), np.array([1, 11, 28])

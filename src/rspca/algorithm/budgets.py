@@ -61,6 +61,8 @@ SKETCH_PRODUCTS_FEW = 2
 benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
+SKETCH_DIFFERENCE_DIGITS = 2 / 3
+"""Arithmetic: share of the digits up to which new scores may cancel; below, their row is a product of its own."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -115,6 +117,10 @@ EXCHANGE_ROUNDS = 4
 """Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
 EXCHANGE_MIN_GAIN = 1e-5
 """Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
+EXCHANGE_ROUNDING = 1e-12
+"""Arithmetic: relative rounding of the ratio of worths, so that the least clear pair is exchanged too."""
+EXCHANGE_MIN_WORTH = 1e-100
+"""Arithmetic: least worth inside, relative to that outside, in the denominator of this ratio: far above underflow."""
 SWAP_STARTS = 3
 """Ends of polishing from which single swaps are tried: benchmarks/budgets.py."""
 SWAP_STARTS_MAX_K = 50
@@ -123,10 +129,14 @@ SWAP_MAX_PAIRS = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which all single swaps are examined: benchmarks/budgets.py."""
 SWAP_MAX_ENTRIES = 4 * 10**6
 """Entries of the k rows of X'X that swaps need, at most; it matters for k close to n: benchmarks/budgets.py."""
+SWAP_BYTES = 2**19
+"""Bytes of the products of a support with features that may enter, examined at a time: in cache; not tuned."""
 SWAPS_MAX = 500
 """Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
 SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
+SWAP_MIN_LOADING = 1e-100
+"""Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
 SWAP_TRIES = 8
 """Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
 SWAP_TRIES_LARGE_K = 2
@@ -175,6 +185,24 @@ SEARCH_BLOCK_ENTRIES = 2**18
 SEARCH_SAFE_VARIANCES = (1e-60, 1e60)
 """Arithmetic: variances whose fourth powers are far inside float range; others are divided by a power of two."""
 
+SMALL_FEATURES = 100
+"""Features up to which supports grow from every one of them, as dense rows: benchmarks/budgets.py."""
+SMALL_MAX_K = 24
+"""k up to which that takes less time than the search for more features: benchmarks/budgets.py."""
+SMALL_GROWTH_STEPS = 1
+"""Power steps after each feature that joins a support there: benchmarks/budgets.py."""
+SMALL_REFIT_STEPS = 6
+"""Power steps before these supports are compared: benchmarks/budgets.py."""
+SMALL_FINALISTS = 16
+"""Supports whose single features are swapped there, all at once, at most: benchmarks/budgets.py."""
+SMALL_MIN_FINALISTS = 4
+"""The same, at least: benchmarks/budgets.py."""
+SMALL_FEATURES_A_FINALIST = 3
+"""Features for each of them, between these limits. With 8 of them, whatever the features, 900 x 40 normal numbers lose
+1.7e-4 of their variance in two components of 4: benchmarks/budgets.py."""
+SMALL_NEAR_BEST = 1e-6
+"""Arithmetic: relative distance to the best variance up to which a support is compared again, in more digits."""
+
 # --- the pool of features that is searched ----------------------------------------------------------------------------
 
 POOL_MAX_K = 64
@@ -192,6 +220,8 @@ POOL_PRODUCTS = 4 * 10**9
 """Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
 POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
+POOL_COPIED_BYTES = 2**20
+"""Bytes of a part of a Gram matrix, or of random signs, copied at a time: little beside the whole; not tuned."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4

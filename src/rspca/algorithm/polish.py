@@ -115,7 +115,8 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
         count = int(np.count_nonzero(joining > leaving))
         while count:
             # ratio of worth outside to inside above which only the clearest `count` pairs are left
-            demand = (1.0 - 1e-12) * joining[count - 1] / max(leaving[count - 1], 1e-100 * joining[count - 1])
+            least = max(leaving[count - 1], budgets.EXCHANGE_MIN_WORTH * joining[count - 1])
+            demand = (1.0 - budgets.EXCHANGE_ROUNDING) * joining[count - 1] / least
             worth[support] = demand * inside
             proposed = choice.largest(worth, len(support))
             if np.array_equal(proposed, support):

@@ -10,8 +10,8 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.promising import chosen_by_directions, pool_size
+from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
-from rspca.algorithm.sketch import FullData, Sketch
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, spread_columns
 from rspca.operators.base import OperatorMixin
@@ -25,32 +25,36 @@ class Pool(NamedTuple):
     complete: bool
     multiply: Callable[[Array], Array]
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
+    leading: Array | None = None
+    """Rough leading eigenvectors of A, where they are known."""
 
 
-def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
+def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
     """Return the pool for supports of k features; it contains the `known` supports.
 
     If it cannot have all features, it has those that all pools share, and those that the leading directions choose.
     """
-    op = data.source
+    op = route.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
-        return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        pool = _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        leading = route.near_leading(budgets.SEARCH_DIRECTIONS)
+        return pool._replace(leading=None if leading is None else leading[choice.features])
     lasting = work.lasting
-    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    rows = route.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
     features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
     return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 
-def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
+def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]], work: SharedWork) -> Pool:
     """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
-    return _pool_of(op, op.gram_matrix(features), features, complete=False)
+    return _pool_of(op, work.gram(op, features, work.lasting), features, complete=False)
 
 
 def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:

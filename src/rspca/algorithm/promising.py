@@ -8,7 +8,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order, top_k
+from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -63,9 +63,11 @@ def random_signs(op: OperatorMixin) -> Array:
     """Return vectors of random signs as columns; fewer vectors if there are very many features."""
     n = op.shape[1]
     count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
-    signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
+    signs, rng = np.empty((n, count), dtype=op.dtype), np.random.default_rng(budgets.POOL_PROBE_SEED)
     # signs are assigned by variance, not by index, so that the order of the features does not matter
-    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
+    order = decreasing_order(coarse(op.sq_norms))
+    for part in chunks(n, 8 * count, budgets.POOL_COPIED_BYTES):
+        signs[order[part]] = 2.0 * rng.integers(2, size=(part.stop - part.start, count)) - 1.0
     return signs
 
 
@@ -88,6 +90,8 @@ def linkage(op: OperatorMixin) -> Array:
     to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
     """
     m, n = op.shape
+    if op.gram_in_memory:
+        return _fourth_powers(op)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
         return np.zeros(n)
@@ -95,10 +99,12 @@ def linkage(op: OperatorMixin) -> Array:
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     directions /= longest  # so that projections are in the range of float32
-    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
-    for first in range(0, rows.shape[1], at_once):
+    rows = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
+    if at_once < directions.shape[1]:
+        rows = np.concatenate([rows, np.empty((n, directions.shape[1] - at_once), dtype=np.float32)], axis=1)
+    for first in range(at_once, rows.shape[1], at_once):
         part = slice(first, first + at_once)
         rows[:, part] = op.rmatmat(directions[:, part])
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
@@ -112,11 +118,42 @@ def linkage(op: OperatorMixin) -> Array:
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
     sums[compared] -= lengths[compared] ** 8  # each with itself
-    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
-        fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
-        sums[distance:] += fourth
-        sums[:-distance] += fourth
+    if len(compared) < n:
+        sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums
+
+
+def fourth_powers_of_neighbors(rows: Array, reach: int) -> Array:
+    """Return for each row the sum of the fourth powers of its products with those nearer than `reach`, without itself.
+
+    Blocks of `reach` rows are multiplied by themselves and the next block.
+    """
+    n, width = rows.shape
+    count = -(-n // reach)
+    sums = np.zeros((count + 1, reach))
+    distance = np.arange(2 * reach) - np.arange(reach)[:, None]
+    near = ((distance > 0) & (distance < reach)).astype(rows.dtype)
+    for part in chunks(count, 4 * 2 * reach * (width + reach), budgets.POOL_LINKAGE_BYTES):
+        some = rows[part.start * reach : (part.stop + 1) * reach]
+        blocks = np.zeros((part.stop + 1 - part.start, reach, width), dtype=rows.dtype)  # the last one ends in zeros
+        blocks.reshape(-1, width)[: len(some)] = some
+        powers = blocks[:-1] @ np.concatenate([blocks[:-1], blocks[1:]], axis=1).transpose(0, 2, 1)
+        for _ in range(2):
+            np.square(powers, out=powers)
+        powers *= near
+        onto = powers.sum(axis=1, dtype=np.float64)
+        sums[part] += powers.sum(axis=2, dtype=np.float64) + onto[:, :reach]
+        sums[part.start + 1 : part.stop + 1] += onto[:, reach:]
+    return sums.ravel()[:n]
+
+
+def _fourth_powers(op: OperatorMixin) -> Array:
+    """Return the sums of the fourth powers of the rows of X'X, in memory, without the diagonal; the largest is one."""
+    sums, largest = np.empty(op.shape[1]), max(float(op.sq_norms.max()), 1e-300)
+    for part in chunks(len(sums), 8 * len(sums)):
+        squares = (op.gram_rows(np.arange(part.start, part.stop)) / largest) ** 2
+        sums[part] = np.einsum("ij,ij->i", squares, squares)
+    return sums - (op.sq_norms / largest) ** 4
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
@@ -128,10 +165,11 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
     tried = int(
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
-    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
-    if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
-        longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
+    lengths = coarse(np.einsum("ij,ij->i", rows, rows))
+    if len(lengths) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
+        longest = top_k(lengths, budgets.POOL_DIRECTION_FEATURES)
         return chosen_by_directions(rows[longest], k, features[longest], count)
+    order = decreasing_order(lengths)
     starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
     directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
     for _ in range(budgets.POOL_DIRECTION_STEPS):
@@ -151,5 +189,9 @@ def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)
-    supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
+    chosen = along >= kth_largest_in_rows(along, k)[:, None]
+    if np.count_nonzero(chosen) == k * len(along):
+        supports = columns_of(chosen)
+    else:  # ties
+        supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)

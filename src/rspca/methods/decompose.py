@@ -181,7 +181,7 @@ def _limits(settings: Settings, X: Any, n: int, k: int) -> Groups | None:
             f"{argument('k', k)} features are asked for, but with {argument('max_per_group', most_each)} the "
             f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
         )
-    return found
+    return found if int(np.bincount(found.labels).max()) > found.most else None  # limits that bind nowhere are none
 
 
 def _sample_sparsity(settings: Settings, op: OperatorMixin) -> list[int] | None:

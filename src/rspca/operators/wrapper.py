@@ -36,6 +36,15 @@ class Wrapper(OperatorMixin):
         """Multiple of the identity in X'X that is not variance."""
         return self.inner.offset
 
+    @property
+    def has_gram_errors(self) -> bool:  # type: ignore[override]
+        """Whether X'X stands for a Gram matrix that differs from it."""
+        return self.inner.has_gram_errors
+
+    def forget_gram(self) -> None:
+        """Free the memory of the Gram matrix of the wrapped data."""
+        self.inner.forget_gram()
+
     def gram_errors(self) -> Array:
         """Errors of X'X of the wrapped data; subtracting a mean does not enlarge them."""
         return self.inner.gram_errors()
