@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.operators import FiveMembers
+from support.operators import OPERATORS, FiveMembers
 
 import rspca
 from rspca.algorithm.component import Options, rspca_component
@@ -19,6 +19,8 @@ from rspca.operators.convert import prepare
 from rspca.operators.prepared import prepared
 
 seeds = st.integers(0, 10**6)
+SEVERAL = [name for name in OPERATORS if "," not in name or (name.startswith("dense,") and "transposed" not in name)]
+"""Every kind of data, and every wrapper of one of them."""
 
 
 def component(op, k, seed=0, normalization="svd", **options):
@@ -147,3 +149,13 @@ def test_many_features_are_found_by_products():
     many = component(prepare(X), 1200)
     assert (many.loadings > 0.0).all()
     assert 0 < len(many.support) <= 1200
+
+
+# issue 17, item 4
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_kind_of_data_and_wrapper_has_components_without_negative_loadings(name, tmp_path):
+    op, X = OPERATORS[name](tmp_path)
+    found = component(op, 3)
+    best = best_of_faces(X.T @ X, 3)
+    assert (found.loadings > 0.0).all()
+    assert variance(X.T @ X, found) >= (1.0 - 1e-3) * best

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.enumeration import case, centered
-from support.operators import FiveMembers
+from support.operators import OPERATORS, FiveMembers
 from support.sets import MODES, arguments, best_set, value_of
 
 import rspca
@@ -23,6 +24,8 @@ from rspca.certificates.joint import certify_joint_prepared
 from rspca.operators.prepared import prepared
 
 seeds = st.integers(0, 10**6)
+SEVERAL = [name for name in OPERATORS if "," not in name or (name.startswith("dense,") and "transposed" not in name)]
+"""Every kind of data, and every wrapper of one of them."""
 NOTHING = 1e-9
 never = bool  # called without arguments, it is False
 PITPROPS = rspca.datasets.load_pitprops()
@@ -360,3 +363,34 @@ def test_orthogonal_components_may_have_more_features_together_than_there_are():
     assert proof.ks == (5, 5, 5, 5)
     assert proof.violation <= 1e-10
     assert proof.upper >= proof.lower
+
+
+# issue 17, item 5
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_kind_of_data_and_wrapper_can_be_certified_as_a_set(name, tmp_path):
+    op, X = OPERATORS[name](tmp_path)
+    if np.linalg.matrix_rank(X) < 2:
+        return
+    data = prepared(op, center=False, scale=False, n_components=0)
+    V = np.eye(X.shape[1])[:, np.argsort(-np.sum(X**2, axis=0))[:2]]
+    vectors = [SparseVector(np.flatnonzero(v), v[np.flatnonzero(v)]) for v in V.T]
+    for products in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if products:
+                patch.setattr(budgets, "GRAM_FEATURES", 0)
+            proof = certify_joint_prepared(
+                data,
+                [3, 3],
+                vectors,
+                constraint=None,
+                shared=False,
+                nonnegative=False,
+                limits=None,
+                deadline=time.perf_counter() + 0.5,
+                tol=1e-6,
+                rng=np.random.default_rng(0),
+            )
+        value = value_of(X.T @ X, V, "free")
+        close = 1e-4 if op.dtype == np.float32 else 1e-9
+        assert proof.lower == pytest.approx(value, rel=close)
+        assert proof.upper >= value * (1.0 - close)

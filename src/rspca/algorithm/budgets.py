@@ -377,8 +377,7 @@ NONNEGATIVE_TRIAL_STEPS, NONNEGATIVE_KEPT = 6, 3
 NONNEGATIVE_TOL = 1e-5
 """Relative gain at which stage 1 stops; polishing follows: not tuned."""
 NONNEGATIVE_POOL, NONNEGATIVE_POOL_BYTES = 512, 2**28
-"""Features from each of which power steps start, among all of them, where X has more, and bytes of their columns: not
-tuned."""
+"""Features from each of which power steps start where X has more, and bytes of their columns: not tuned."""
 NONNEGATIVE_DENSE = 1000
 """Features up to which loadings are refitted by eigendecompositions of their Gram matrix, 8 MB: not tuned."""
 NONNEGATIVE_REFIT_STEPS = 200

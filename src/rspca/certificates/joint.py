@@ -77,7 +77,7 @@ def certify_joint(
     rng = as_generator(random_state)
     data = prepared(given, center=center, scale=scale, n_components=n_components)
     if vectors is None:
-        vectors = found_set(data.operator, ks, constraint, rng, shared=shared_support)
+        vectors = found_set(balanced(data.operator)[0], ks, constraint, rng, shared=shared_support)
     _check_kept(data.operator.to_float64(), vectors, ks, constraint, shared=shared_support)
     return certify_joint_prepared(
         data,
