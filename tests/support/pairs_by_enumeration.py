@@ -26,7 +26,7 @@ def best_pair(A, k, constraint, *, nonnegative=False, starts=6, seed=0):
 
 
 def best_on(A, first, second, constraint, rng, starts):
-    """Return the largest objective on two supports, from several starts of alternating eigenproblems and of Newton steps."""
+    """Return the largest objective on two supports, from several starts."""
     if constraint == "disjoint":
         return max(adjusted_on(A, first, second), adjusted_on(A, second, first))
     B = A if constraint == "uncorrelated" else np.eye(len(A))
@@ -39,7 +39,7 @@ def adjusted_on(A, first, second):
     The adjusted variance with v first is v'Av + w'(A - Avv'A / v'Av)w. Alternate over w and, by line search, over v.
     """
     best = -np.inf
-    for start in np.eye(len(first)).tolist() + [np.linalg.eigh(A[np.ix_(first, first)])[1][:, -1]]:
+    for start in [*np.eye(len(first)).tolist(), np.linalg.eigh(A[np.ix_(first, first)])[1][:, -1]]:
         v, before = np.array(start), -np.inf
         for _ in range(200):
             image = A[:, first] @ v

@@ -418,9 +418,9 @@ EXCHANGE_ENTERING = 256
 """Features of largest slope that may enter a component in the model of exchanges: benchmarks/joint_constrained.py."""
 EXCHANGE_LEAST_REST = 1e-9
 """Arithmetic: least curvature by which the model of exchanges divides, as a share of the largest eigenvalue."""
-ROUND_WORK = (2100.0, 400.0, 1e-4, 4.0, 7.5e-3, 1e-5)
-"""Microseconds of one core for a round of exchanges, a component, an entry of its model, a small system, and the square
-and the cube of its size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
+ROUND_WORK = (2100.0, 400.0, 1.5, 1e-4, 4.0, 7.5e-3, 1e-5)
+"""Microseconds of one core for a round of exchanges, a component, a feature and an entry of its model, a small system,
+and the square and the cube of its size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
 EXCHANGE_CLIMB_MOVES = 20
 """Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
 EXCHANGE_CLIMB_REFITS = 2
@@ -483,7 +483,8 @@ CONSTRAINED_NEXT_WORK = 0.25
 LAST_REFIT_STEPS = 40
 """Steps of the last refit, at most: not tuned."""
 DISJOINT_ENTRIES = 2**16
-"""n times all features of the components, for each start and replacement that is tried: benchmarks/joint_constrained.py."""
+"""n times all features of the components, for each start and replacement that is tried:
+benchmarks/joint_constrained.py."""
 DISJOINT_STARTS = 16
 """Random rotations that are starts, and replacements, at most: benchmarks/joint_constrained.py."""
 DISJOINT_FINALISTS = 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from rspca.algorithm import budgets
@@ -60,7 +62,7 @@ def completed_start(task: JointTask, start: list[SparseVector], ks: list[int]) -
 
 
 def by_variance(task: JointTask, vectors: list[SparseVector], ks: list[int]) -> list[SparseVector]:
-    """Return components ordered by variance, the largest first; a component keeps to places of its number of features."""
+    """Return components ordered by variance, the largest first; a component keeps to places of its size."""
     variances = np.array([np.sum(task.op.scores(*vector) ** 2) for vector in vectors])
     sizes, ordered = np.array(ks), list(vectors)
     for size in np.unique(sizes):
@@ -126,8 +128,8 @@ def _search_pool(
         starts += random_starts(
             *directions, ks, choice, count=budgets.CONSTRAINED_STARTS, rng=task.rng, nonnegative=task.nonnegative
         )
-        if constraint == "orthogonal":
-            starts += [sequential_start(problem.A, ks, choice, task.rng)]
+        starts.append(sequential_start(problem.A, ks, choice, task.rng, uncorrelated=problem.uncorrelated))
+        if not problem.uncorrelated:
             starts += [one for one in [disjoint_start(problem.A, ks, choice, task.rng)] if one is not None]
 
     def report(stage: str, iteration: int, variance: float, upper: float | None = None) -> None:
@@ -139,7 +141,7 @@ def _search_pool(
 def _vectors(problem: Problem, fits: Fits, features: Array) -> list[SparseVector]:
     """Return the best solution as sparse vectors, without loadings of zero."""
     ends, vectors = problem.layout.ends, []
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends):
         support, loadings = fits.supports[0, begin:end], fits.loadings[0, begin:end]
         used = np.abs(loadings) >= budgets.NO_LOADING
         vectors.append(SparseVector(features[support[used]], loadings[used]))

@@ -6,6 +6,7 @@ work, which is counted and not timed: the same data and generator give the same 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ def flat_starts(problem: Problem, starts: list[list[SparseVector]]) -> tuple[Arr
 def sort_features(problem: Problem, supports: Array, loadings: Array) -> None:
     """Sort the features of each component, in place."""
     ends = problem.layout.ends
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends):
         order = np.argsort(supports[:, begin:end], axis=1)
         supports[:, begin:end] = np.take_along_axis(supports[:, begin:end], order, axis=1)
         loadings[:, begin:end] = np.take_along_axis(loadings[:, begin:end], order, axis=1)
@@ -134,9 +135,9 @@ def round_work(problem: Problem, models: int, solves: int) -> float:
     """Return the work of a round of exchanges, about microseconds of one core: fixed, of models, of small systems."""
     r, size = len(problem.ks), system_size(problem)
     entering = min(len(problem.A), budgets.EXCHANGE_ENTERING)
-    fixed, model, entry, solve, square, cube = budgets.ROUND_WORK
+    fixed, model, feature, entry, solve, square, cube = budgets.ROUND_WORK
     each = solve + square * size**2 + cube * size**3
-    return fixed + models * r * (model + entry * size**2 * entering) + solves * each
+    return fixed + models * r * (model + (feature + entry * size**2) * entering) + solves * each
 
 
 def perturbed(problem: Problem, fits: Fits, rng: np.random.Generator) -> Fits:

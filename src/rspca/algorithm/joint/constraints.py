@@ -1,4 +1,4 @@
-"""The constraints on several components: their names, what is provably infeasible, and how far loadings violate them."""
+"""Constraints on several components: their names, what is provably infeasible, and how far they are violated."""
 
 from __future__ import annotations
 

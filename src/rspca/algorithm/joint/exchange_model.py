@@ -136,7 +136,7 @@ class _Model:
 
 
 def promising_moves(problem: Problem, fits: Fits, count: int) -> Moves:
-    """Return the `count` most promising exchanges of each solution; for orthogonal loadings also those of owned features."""
+    """Return the `count` most promising exchanges of each solution, and transfers if loadings are orthogonal."""
     sets = support_sets(problem.A, fits.supports, problem.layout, uncorrelated=problem.uncorrelated)
     kkt, _, multipliers = kkt_matrices(sets, fits.loadings)
     inverses = np.linalg.inv(kkt)

@@ -8,6 +8,7 @@ nothing and lowered after one that gains, makes the steps monotone; Newton steps
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def support_sets(
 ) -> SupportSets:
     """Return the support sets with their parts of A."""
     within = []
-    for begin, end in zip(layout.ends[:-1], layout.ends[1:], strict=True):
+    for begin, end in pairwise(layout.ends):
         support = supports[:, begin:end]
         block = A[support[:, :, None], support[:, None, :]]
         if used is not None:
