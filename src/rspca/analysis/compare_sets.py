@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm.joint.constraints import Infeasible
 from rspca.algorithm.joint.modes import MODES
 from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.results import Component
@@ -133,7 +134,7 @@ def compare_sets(
         started, before = time.perf_counter(), op.passes
         try:
             joined = together(op, start, ks, MODES[name], Restrictions(), seed(), None)
-        except ValueError as reason:
+        except Infeasible as reason:
             skipped[f"{STARTED_BY} {name}"] = str(reason)
             continue
         keep(_Found(STARTED_BY, name, joined.components, time.perf_counter() - started, op.passes - before))

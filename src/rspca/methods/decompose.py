@@ -104,7 +104,7 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
     ks_samples = _sample_sparsity(settings, op)
     method.check_earlier(loop.earlier, n_components, n)
     limits = _limits(settings, X, n, max(ks))
-    _check_feasible(settings, ks, n, limits)
+    _check_feasible(settings, ks, op, limits)
     if settings.run.deflation == "hotelling" and op.has_samples:
         raise ValueError(
             f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
@@ -194,7 +194,7 @@ def _together(
     return _Joined(found.components, found.gain if mode.name == "joint" else None, proof)
 
 
-def _check_feasible(settings: Settings, ks: list[int], n: int, limits: Groups | None) -> None:
+def _check_feasible(settings: Settings, ks: list[int], op: OperatorMixin, limits: Groups | None) -> None:
     """Refuse what no components can satisfy, before the data are read."""
     mode = settings.mode
     if mode is None:
@@ -205,7 +205,9 @@ def _check_feasible(settings: Settings, ks: list[int], n: int, limits: Groups | 
             f"{argument('shared_support', True)} needs at least as many features as components."
         )
     if mode.constraint is not None:
-        check_feasible(mode.constraint, ks, n, limits, nonnegative=settings.nonnegative)
+        m, n = op.shape
+        samples = m if op.has_samples else None
+        check_feasible(mode.constraint, ks, n, limits, nonnegative=settings.nonnegative, samples=samples)
 
 
 def _used_rows(components: list[Component]) -> Array:

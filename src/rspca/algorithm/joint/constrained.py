@@ -9,7 +9,7 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.joint.constrained_search import Found, fitted, search
 from rspca.algorithm.joint.constrained_starts import disjoint_start, sequential_start
-from rspca.algorithm.joint.constraints import CONSTRAINTS, check_feasible, largest_violation
+from rspca.algorithm.joint.constraints import CONSTRAINTS, Infeasible, check_feasible, largest_violation
 from rspca.algorithm.joint.data import DeflatedGram
 from rspca.algorithm.joint.disjoint import disjoint_components
 from rspca.algorithm.joint.exchange_model import Problem
@@ -83,7 +83,7 @@ def _under_equations(
             task, features, gram, vectors, constraint, work * budgets.CONSTRAINED_WORK, number
         )
         if not len(found.fits.values):
-            raise ValueError(_not_found(constraint, ks, found.closest, complete=complete))
+            raise Infeasible(_not_found(constraint, ks, found.closest, complete=complete))
         rounds += found.rounds
         best = _vectors(problem, found.fits, features)
         same = number > 0 and _same_supports(best, vectors)
@@ -165,7 +165,7 @@ def _refitted_on_data(task: JointTask, vectors: list[SparseVector], constraint: 
     loadings = np.concatenate([vector.loadings for vector in vectors])[None]
     fits = fitted(problem, supports, loadings, steps=budgets.LAST_REFIT_STEPS, damping=budgets.EXCHANGE_CLIMB_DAMPING)
     if not np.isfinite(fits.values[0]):
-        raise ValueError(_not_found(constraint, ks, float(fits.violations[0]), complete=False))
+        raise Infeasible(_not_found(constraint, ks, float(fits.violations[0]), complete=False))
     refitted = []
     for support, loadings_of in _vectors(problem, fits, used):
         largest = loadings_of[np.argmax(np.abs(loadings_of))]

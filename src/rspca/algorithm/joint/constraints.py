@@ -14,6 +14,10 @@ from rspca.operators.base import OperatorMixin
 CONSTRAINTS = ("orthogonal", "uncorrelated", "disjoint")
 
 
+class Infeasible(ValueError):
+    """A search under a constraint found no components that satisfy it."""
+
+
 def check_feasible(
     constraint: str,
     ks: list[int],
