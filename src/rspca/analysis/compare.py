@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,7 @@ def _of_bound(share: float | None) -> str:
 
 def compare(
     X: Any,
-    k: Any,
+    k: int | Sequence[int],
     *,
     n_components: int = 1,
     methods: Iterable[str] | None = None,
