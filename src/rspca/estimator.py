@@ -30,6 +30,7 @@ from rspca.formats.table import Table
 from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
 from rspca.genetics.linkage import linkage_note, linked_share
 from rspca.linalg.vectors import nonzeros
+from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
@@ -87,6 +88,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features without a label (None, NaN, an empty text) are in no group.
     max_per_group : int, default=1
         Features of one group in one component, with `groups`.
+    joint : bool, default=False
+        Improve all components together after they were found one by one: their adjusted variance is never less.
+    constraint : {None, "orthogonal", "uncorrelated", "disjoint"}, default=None
+        Loadings that are orthogonal, scores that are uncorrelated, or no feature in two components, exactly; found for
+        all components together.
+    shared_support : bool, default=False
+        One set of k features for all components, whose loadings use all of them.
+    nonnegative : bool, default=False
+        No loading is negative.
     certify : bool, default=False
         Prove for each component how far it is from the best possible one; see ``certificates_``.
     certify_seconds : float, default=30.0
@@ -112,7 +122,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Rounding probability: that with which the rounding takes each feature; method="rspca" only. It describes the
         algorithm, not how stable a feature is under new data.
     certificates_ : list of Certificate
-        Proven bounds for each component, given the earlier ones; with certify=True only.
+        Proven bounds for each component, given the earlier ones; with certify=True only, and not where components are
+        found together.
+    joint_certificate_ : JointCertificate
+        Proven bound for all components, with certify=True and `joint`, `constraint` or `shared_support`.
+    joint_gain_ : float
+        Adjusted variance over that of the components found one by one, less 1; with joint=True and no constraint.
     mean_, scale_ : arrays
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
@@ -153,6 +168,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scale: bool | str = False,
         groups: Any = None,
         max_per_group: int = 1,
+        joint: bool = False,
+        constraint: str | None = None,
+        shared_support: bool = False,
+        nonnegative: bool = False,
         certify: bool = False,
         certify_seconds: float = 30.0,
         max_iter: int = 1000,
@@ -173,6 +192,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.scale = scale
         self.groups = groups
         self.max_per_group = max_per_group
+        self.joint = joint
+        self.constraint = constraint
+        self.shared_support = shared_support
+        self.nonnegative = nonnegative
         self.certify = certify
         self.certify_seconds = certify_seconds
         self.max_iter = max_iter
@@ -203,6 +226,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
                 f"and earlier.{weights}"
             )
+        check_nothing_earlier(self.get_params(deep=False), earlier)
         fit_model(self, X, None, LoopOptions(on_step, on_component, earlier))
         return self
 
@@ -218,8 +242,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
-        if self.certify:
+        if found.joint_certificate is not None:
+            self.joint_certificate_ = found.joint_certificate
+        elif self.certify:
             self.certificates_ = [c.certificate for c in found.components]
+        if found.joint_gain is not None:
+            self.joint_gain_ = found.joint_gain
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
             self.inclusion_probability_ = _sparse_rows(probabilities)
@@ -417,8 +445,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
-        known = "features_ feature_names_in_ term_weights_ linked_share_ certificates_ inclusion_probability_"
-        for name in known.split():
+        known = "features_ feature_names_in_ term_weights_ linked_share_ inclusion_probability_"
+        for name in f"{known} certificates_ joint_certificate_ joint_gain_".split():
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):

@@ -12,6 +12,7 @@ from rspca.algorithm.ascent import improve
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.loop import Found, eligible_features
+from rspca.algorithm.nonnegative import NonnegativeTask, nonnegative_component
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.promising import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
@@ -43,6 +44,7 @@ class Options(NamedTuple):
     max_iter: int = budgets.MAX_ITER
     tol: float = budgets.TOL
     groups: Groups | None = None
+    nonnegative: bool = False
 
 
 def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True, n_components: int = 1) -> None:
@@ -85,6 +87,8 @@ def rspca_component(
     choice = Choice(eligible_features(op), options.groups)
     work = FitWork() if work is None else work
     task = Task(op, min(k, choice.most), choice, options, normalization, rng, report, work.of(op))
+    if options.nonnegative:
+        return nonnegative_component(task.without_signs())
     if not options.polish:
         return rounded_component(task)
     size = working_set_size(op, task.k) if options.solver == "linearized" else None
@@ -109,6 +113,14 @@ class Task(NamedTuple):
     def s(self) -> float:
         """Expected number of non-zeros of Algorithm 1; k unless it is given."""
         return float(self.options.s or self.k)
+
+    def without_signs(self) -> NonnegativeTask:
+        """Return the same task for loadings that are not negative."""
+        options, refit = self.options, self.normalization == "svd"
+        draws, polish, max_iter, tol = options.n_draws, options.polish, options.max_iter, options.tol
+        return NonnegativeTask(
+            self.op, self.k, self.choice, self.s, draws, polish, refit, max_iter, tol, self.rng, self.report
+        )
 
     def search(self, op: OperatorMixin, choice: Choice, work: SharedWork) -> Found:
         """Return a component of some of the features."""
