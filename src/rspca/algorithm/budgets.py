@@ -137,6 +137,9 @@ SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
 SWAP_MIN_LOADING = 1e-100
 """Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
+SWAP_MAX_LEFT = 256
+"""Features outside a pool, left by the bound on swaps, that are compared with a support one by one: as many as
+`NEXT_POOL_FEATURES`, whose columns are a small part of X. Not tuned."""
 SWAP_TRIES = 8
 """Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
 SWAP_TRIES_LARGE_K = 2
