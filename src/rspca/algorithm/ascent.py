@@ -54,6 +54,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     first = op.undeflated is op and not pool.complete
     ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
     if not pool.complete:
+        stayed = False
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
             del pool  # its Gram matrix, before the next is made
