@@ -142,7 +142,7 @@ class ClusterOperator(DataOperator):
     def _gram_of_column_blocks(self, V: Array, shift: Array) -> tuple[Array, Array]:
         """Return X'T and T of blocks of columns: workers exchange their parts of the scores, and multiply again."""
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
-        if V.size == 0 or self._fetch_is_small(used):  # scores are computed here
+        if self._column_bytes(len(used)) <= FETCHED_BYTES and not len(self._cache.missing(used)):
             return super().gram_and_scores(V, shift)
         self._meter.add(self._part(used) + self._share)
         pieces = [V[part] for part in self._slices]
