@@ -253,6 +253,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_JOINED_SHARE = 0.1
+"""Vectors, as a share of the samples, up to which projections and rows of X'X are one product: what it returns is then
+at most this share of X. Limit of memory."""
 POOL_PROJECTION_ENTRIES = 2**21
 """Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
 more than 32768 features they are made in several: not tuned."""

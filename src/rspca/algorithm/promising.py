@@ -85,7 +85,7 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
 
 
 def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
-    """Return the rows of X'X of some features, and the linkage of all, in one product where that costs one read.
+    """Return the rows of X'X of some features, and the linkage of all, in one product where that takes little memory.
 
     Columns are projected on a few random directions, which preserves their similarity.
     """
@@ -99,15 +99,24 @@ def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     directions /= longest  # so that projections are in the range of float32
-    if op.first_block > 1:
+    if op.first_block > 1 and len(features) + count <= budgets.POOL_JOINED_SHARE * m:
         images = op.rmatmat(np.hstack([op.columns(features), directions], dtype=op.dtype, casting="same_kind"))
         rows = np.array(images[:, : len(features)].T, dtype=np.float64)
         projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
+        del images  # larger than all the rest
         return rows, linkage(op, projected, longest)
-    rows, projected = op.gram_rows(features), np.empty((n, directions.shape[1]), dtype=np.float32)
-    for part in chunks(directions.shape[1], n, max(8 * n, budgets.POOL_PROJECTION_ENTRIES)):  # cost as much one by one
+    # sparse products cost as much one by one
+    at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
+    projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
+    if at_once < directions.shape[1]:
+        others = np.empty((n, directions.shape[1] - at_once), dtype=np.float32)
+        projected = np.concatenate([projected, others], axis=1)
+    for first in range(at_once, projected.shape[1], at_once):
+        part = slice(first, first + at_once)
         projected[:, part] = op.rmatmat(directions[:, part])
-    return rows, linkage(op, projected, longest)
+    linked = linkage(op, projected, longest)
+    del projected, directions  # before the rows are computed
+    return op.gram_rows(features), linked
 
 
 def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
