@@ -7,8 +7,8 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import SwappedSupport, improved, search
-from rspca.algorithm.polish import Polished, best_after_swaps, best_first, swap_each
-from rspca.algorithm.pool import Pool, exact_variance, make_pool, pool_around
+from rspca.algorithm.polish import Polished, best_after_swaps, best_first, refitted_end, swap_each
+from rspca.algorithm.pool import Pool, exact_variance, make_pool, no_swap_outside_gains, pool_around
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.small_search import is_small, search_small
@@ -54,13 +54,17 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     first = op.undeflated is op and not pool.complete
     ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
     if not pool.complete:
+        stayed = False
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
-            if np.array_equal(before, ends[0].support):
+            stayed = np.array_equal(before, ends[0].support)
+            if stayed:
                 break
+        if stayed and ends[0].swap_optimal and no_swap_outside_gains(pool, op, before, choice):
+            return refitted_end(op, ends[0])
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*swap_each(op, ends, choice=choice), ends[0]]
     finalists = ends[: 1 + budgets.SWAP_STARTS]

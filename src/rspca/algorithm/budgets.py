@@ -137,6 +137,9 @@ SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
 SWAP_MIN_LOADING = 1e-100
 """Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
+SWAP_MAX_LEFT = 256
+"""Features outside a pool, left by the bound on swaps, that are compared with a support one by one: as many as
+`NEXT_POOL_FEATURES`, whose columns are a small part of X. Not tuned."""
 SWAP_TRIES = 8
 """Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
 SWAP_TRIES_LARGE_K = 2
@@ -250,6 +253,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_JOINED_SHARE = 0.1
+"""Vectors, as a share of the samples, up to which projections and rows of X'X are one product: what it returns is then
+at most this share of X. Limit of memory."""
 POOL_PROJECTION_ENTRIES = 2**21
 """Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
 more than 32768 features they are made in several: not tuned."""

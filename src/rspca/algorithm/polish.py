@@ -176,5 +176,10 @@ def best_first(ends: list[Polished]) -> list[Polished]:
 def swap(op: OperatorMixin, start: Polished, *, choice: Choice) -> Polished:
     """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
     end = swap_features(op.gram_rows, op.sq_norms, start.support, choice)
+    return refitted_end(op, Polished(end.support, end.loadings, 0.0, start.n_iter + end.n_swaps, end.swap_optimal))
+
+
+def refitted_end(op: OperatorMixin, end: Polished) -> Polished:
+    """Return the end with the best loadings of its support, and their variance."""
     value, loadings = refit(op.restrict(end.support), end.loadings)
-    return Polished(end.support, loadings, value, start.n_iter + end.n_swaps, end.swap_optimal)
+    return end._replace(variance=value, loadings=loadings)

@@ -33,9 +33,10 @@ def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) 
     free = Choice(np.flatnonzero(op.sq_norms))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in op.gram_rows(few)]
+    rows, linked = rows_and_linkage(op, few)
+    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
     pool = [np.unique(np.concatenate(pool))]
-    worth = (variances, energies, beyond_leading, linkage(op))
+    worth = (variances, energies, beyond_leading, linked)
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
     return np.unique(np.concatenate(pool))
 
@@ -83,30 +84,49 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
-def linkage(op: OperatorMixin) -> Array:
-    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
+    """Return the rows of X'X of some features, and the linkage of all, in one product where that takes little memory.
 
-    Columns are projected on a few random directions, which preserves their similarity. If there are too many features
-    to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
+    Columns are projected on a few random directions, which preserves their similarity.
     """
     m, n = op.shape
     if op.gram_in_memory:
-        return _fourth_powers(op)
+        return op.gram_rows(features), _fourth_powers(op)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
-        return np.zeros(n)
+        return op.gram_rows(features), np.zeros(n)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     directions /= longest  # so that projections are in the range of float32
+    if op.first_block > 1 and len(features) + count <= budgets.POOL_JOINED_SHARE * m:
+        images = op.rmatmat(np.hstack([op.columns(features), directions], dtype=op.dtype, casting="same_kind"))
+        rows = np.array(images[:, : len(features)].T, dtype=np.float64)
+        projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
+        del images  # larger than all the rest
+        return rows, linkage(op, projected, longest)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
-    rows = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
+    projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
     if at_once < directions.shape[1]:
-        rows = np.concatenate([rows, np.empty((n, directions.shape[1] - at_once), dtype=np.float32)], axis=1)
-    for first in range(at_once, rows.shape[1], at_once):
+        others = np.empty((n, directions.shape[1] - at_once), dtype=np.float32)
+        projected = np.concatenate([projected, others], axis=1)
+    for first in range(at_once, projected.shape[1], at_once):
         part = slice(first, first + at_once)
-        rows[:, part] = op.rmatmat(directions[:, part])
+        projected[:, part] = op.rmatmat(directions[:, part])
+    linked = linkage(op, projected, longest)
+    del projected, directions  # before the rows are computed
+    return op.gram_rows(features), linked
+
+
+def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
+    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+
+    `rows` has the projection of each column, divided by the length of the `longest`; it is overwritten. If there are
+    too many features to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs
+    are.
+    """
+    n = len(rows)
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]

@@ -14,7 +14,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin
-from rspca.operators.cluster_blocks import added_moments, call_method, product_of_columns
+from rspca.operators.cluster_blocks import added_moments, call_method, call_transposed, product_of_columns, shifted_sum
 from rspca.operators.cluster_client import losses_reported
 from rspca.operators.column_cache import ColumnCache
 from rspca.operators.dense import DenseOperator
@@ -83,6 +83,11 @@ class ClusterOperator(DataOperator):
         with losses_reported(self.client):
             return list(self.client.map(function, *arguments, pure=False))
 
+    def _one(self, function: Any, *arguments: Any) -> Any:
+        """Return the future of a function of futures and values."""
+        with losses_reported(self.client):
+            return self.client.submit(function, *arguments, pure=False)
+
     def _reduced(self, method: str, arguments: tuple[Any, ...], add: Any) -> Any:
         """Return the results of this method of all blocks, added up by the workers in a fixed order. One request."""
         futures = self._submit(method, [arguments] * len(self.blocks))
@@ -125,14 +130,27 @@ class ClusterOperator(DataOperator):
         return self._sum(answers, (self.shape[1], *U.shape[1:])).astype(self._dtype)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V - 1 shift', in one read if blocks are whole rows."""
-        if self.axis == 1:
-            return super().gram_and_scores(V, shift)
-        self._meter.add(self._share)
+        """X'T and T = X V - 1 shift', in one request; one read if blocks are whole rows."""
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        if self.axis == 1:
+            return self._gram_of_column_blocks(V, shift)
+        self._meter.add(self._share)
         answers = self._call_blocks("gram_and_scores", [(V, shift)] * len(self.blocks))
         products, scores = zip(*answers, strict=True)
         return self._sum(products, (self.shape[1], *V.shape[1:])), np.concatenate(scores)
+
+    def _gram_of_column_blocks(self, V: Array, shift: Array) -> tuple[Array, Array]:
+        """Return X'T and T of blocks of columns: workers exchange their parts of the scores, and multiply again."""
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if self._column_bytes(len(used)) <= FETCHED_BYTES and not len(self._cache.missing(used)):
+            return super().gram_and_scores(V, shift)
+        self._meter.add(self._part(used) + self._share)
+        pieces = [V[part] for part in self._slices]
+        parts = self._submit("matmat", [(piece,) if piece.any() else None for piece in pieces])
+        scores = self._one(shifted_sum, parts, shift)
+        products = self._map(call_transposed, self.blocks, [scores] * len(self.blocks))
+        *answers, total = self._gather([*products, scores])
+        return np.concatenate(answers).astype(np.float64, copy=False), total
 
     def columns(self, support: Array, /) -> Array:
         """X[:, support], fetched; columns that fit the cache are fetched once."""

@@ -58,6 +58,19 @@ def product_of_columns(left: Array, right: Array) -> Array:
     return np.asarray(left, dtype=np.float64).T @ np.asarray(right, dtype=np.float64)
 
 
+def shifted_sum(parts: list[Array], shift: Array) -> Array:
+    """Return the sum of scores of blocks of columns, added up in float64, less a shift, in the type of the parts."""
+    total = np.zeros(parts[0].shape)
+    for part in parts:
+        total += part
+    return total.astype(parts[0].dtype) - shift
+
+
+def call_transposed(block: OperatorMixin, scores: Array) -> Array:
+    """Return the product of a block of columns, transposed, with scores that another worker may have computed."""
+    return np.asarray(call_method(block, "rmatmat", (scores,)))
+
+
 def counted_calls(block: PackedOperator) -> Calls:
     """Return how often each call occurs."""
     return block.calls
