@@ -77,7 +77,7 @@ def fit(
     from rspca.methods.decompose import checked_settings
 
     options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
-    options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.options()
+    options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.given()
     count, model = options["n_components"], SparsePCA(**options)
     settings = checked_settings(model.get_params(deep=False))  # before a large file is read
     check_folder(out, [*RESULTS, PARTIAL, LOCK])

@@ -103,9 +103,9 @@ class Several:
     ] = False
     nonnegative: Annotated[bool, typer.Option("--nonnegative", help="No loading is negative.")] = False
 
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the library."""
-        return asdict(self)
+    def given(self) -> dict[str, Any]:
+        """Return the arguments of the library that are given: a stopped run of an earlier version has none of them."""
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True)

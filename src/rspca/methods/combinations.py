@@ -74,5 +74,5 @@ def check_nothing_earlier(given: Given, earlier: Any) -> None:
     if asked and len(earlier):
         raise ValueError(
             f"earlier continues a search for components one by one; {argument(asked[0], given[asked[0]])} finds all of "
-            "them together, so it begins anew: leave earlier out."
+            "them together: leave earlier out."
         )
