@@ -54,8 +54,11 @@ REFUSALS = (
 
 
 def check_combination(given: Given) -> None:
-    """Raise if the settings for several components are unknown, or do not go together, before any work."""
-    for name in ("joint", "shared_support", "nonnegative"):
+    """Raise if the settings for several components are unknown, or do not go together, before any work.
+
+    `nonnegative`, an option of method="rspca", is checked with its other options.
+    """
+    for name in ("joint", "shared_support"):
         check_choice(name, given[name], (True, False))
     if given["constraint"] is not None:
         check_choice("constraint", given["constraint"], CONSTRAINTS)

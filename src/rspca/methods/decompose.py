@@ -68,10 +68,10 @@ class Settings(NamedTuple):
 def checked_settings(given: Mapping[str, Any]) -> Settings:
     """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
     check_choice("method", given["method"], METHODS)
-    check_combination(given)
     method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
+    check_combination(given)
     if not method.rounds:
         check_options(options, OPTIONS, method.name)
         run = run._replace(options={})
