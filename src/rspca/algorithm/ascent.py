@@ -51,15 +51,15 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     """
     op = route.source
     pool = make_pool(route, k, choice, [end.support for end in ends], work)
-    first = op.undeflated is op and not pool.complete
-    ends = searched(pool, k, ends, choice, budgets.SEARCH_FINALISTS_FIRST if first else None)
+    finalists = budgets.SEARCH_FINALISTS if pool.complete else budgets.SEARCH_FINALISTS_INCOMPLETE
+    ends = searched(pool, k, ends, choice, finalists)
     if not pool.complete:
         stayed = False
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
-            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
+            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice, finalists)
             stayed = np.array_equal(before, ends[0].support)
             if stayed:
                 break
@@ -67,13 +67,13 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
             return refitted_end(op, ends[0])
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*swap_each(op, ends, choice=choice), ends[0]]
-    finalists = ends[: 1 + budgets.SWAP_STARTS]
-    if len(finalists) == 1:
-        return finalists[0]
-    return best_first([end._replace(variance=exact_variance(op, end.support)) for end in finalists])[0]
+    ends = ends[: 1 + budgets.SWAP_STARTS]
+    if len(ends) == 1:
+        return ends[0]
+    return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]
 
 
-def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int | None = None) -> list[Polished]:
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int) -> list[Polished]:
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
     known = _places(pool, k, ends)
     if pool.complete and is_small(k, choice):

@@ -56,7 +56,8 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
-    near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
+    count = max(budgets.NEXT_POOL_FEATURES, budgets.NEXT_POOL_PER_K * len(vectors[0][0]))
+    near = [free.largest(gradient, count) for gradient in gradients.T]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
     pool = _pool_of(op, work.gram(op, features, work.lasting), features, complete=False)
     return pool._replace(gradient=gradients[:, 0].copy())

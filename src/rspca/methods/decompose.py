@@ -183,7 +183,7 @@ def _together(
             ks[: len(components)],
             [SparseVector(c.support, c.loadings) for c in found.components],
             constraint=mode.constraint,
-            shared=mode.is_shared,
+            shared=mode.measured_by(nonnegative=settings.nonnegative) == "shared",
             nonnegative=settings.nonnegative,
             limits=limits,
             deadline=time.perf_counter() + settings.certify_seconds,

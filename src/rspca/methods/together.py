@@ -51,10 +51,11 @@ def together(
     found = mode.find(task, [SparseVector(c.support, c.loadings) for c in start])
     vectors = [_used(vector) for vector in found.vectors]
     scores = _scores(op, vectors)
-    variances = added_squares(scores) if mode.measure == "adjusted" else np.sum(scores**2, axis=0)
+    adjusted = mode.measured_by(nonnegative=restrictions.nonnegative) == "adjusted"
+    variances = added_squares(scores) if adjusted else np.sum(scores**2, axis=0)
     chances: list[Array] | list[None] = [None] * len(vectors)
     if all(component.inclusion_probability is not None for component in start):
-        chances = _inclusion(op, vectors, scores, choice, deflated=mode.measure == "adjusted")
+        chances = _inclusion(op, vectors, scores, choice, deflated=adjusted)
     one_by_one = _scores(op, [SparseVector(c.support, c.loadings) for c in start])
     passes = (sum(component.passes for component in start) + op.passes - before) / len(vectors)
     components = [

@@ -180,5 +180,5 @@ def _not_found(constraint: str, ks: list[int], closest: float, *, complete: bool
     return (
         f"{argument('constraint', constraint)} could not be satisfied by {len(ks)} components of "
         f"{' and '.join(str(k) for k in sorted(set(ks)))} features{where}: the closest that was found has two {pairs} "
-        f"with a cosine of {closest:.2g}. Raise k, ask for fewer components, or drop the constraint."
+        f"with a cosine of {closest:.2g}. Raise {argument('k')}, ask for fewer components, or drop the constraint."
     )

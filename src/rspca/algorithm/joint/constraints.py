@@ -55,7 +55,7 @@ def _check_disjoint(wanted: str, ks: list[int], n: int, groups: Groups | None, *
     if sum(ks) > n:
         raise ValueError(
             f"{wanted}{means} needs {sum(ks)} features for {len(ks)} components of {_sizes(ks)} features; there are "
-            f"{n} that vary. Lower k or n_components."
+            f"{n} that vary. Lower {argument('k')} or {argument('n_components')}."
         )
     if groups is None:
         return
@@ -65,8 +65,8 @@ def _check_disjoint(wanted: str, ks: list[int], n: int, groups: Groups | None, *
         if needed > room:
             raise ValueError(
                 f"{wanted}{means} with at most {groups.most} feature(s) of each group in a component leaves room for "
-                f"{room} features in {count} component(s); {needed} are asked for. Lower k or n_components, or raise "
-                "max_per_group."
+                f"{room} features in {count} component(s); {needed} are asked for. Lower {argument('k')} or "
+                f"{argument('n_components')}, or raise {argument('max_per_group')}."
             )
 
 

@@ -23,6 +23,13 @@ class Mode(NamedTuple):
     constraint: str | None = None
     is_shared: bool = False
 
+    def measured_by(self, *, nonnegative: bool) -> str:
+        """Return what the set is measured by.
+
+        Without negative loadings, components on one support are not orthogonal, and their adjusted variance counts.
+        """
+        return "adjusted" if self.is_shared and nonnegative else self.measure
+
 
 def _shared(task: JointTask, start: list[SparseVector]) -> Together:
     return shared(task, len(start), task.ks[0], start)
