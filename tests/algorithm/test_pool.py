@@ -81,6 +81,7 @@ def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_a
 
 def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkeypatch):
     monkeypatch.setattr(budgets, "NEXT_POOL_FEATURES", 10)
+    monkeypatch.setattr(budgets, "NEXT_POOL_PER_K", 1)
     X = data()
     op, support = as_operator(X), np.array([4, 2000, 2001])
     loadings = np.array([0.0, 0.6, 0.8])
