@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.alike import block_ends
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import SwappedSupport, improved, search
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, refitted_end, swap_each
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, no_swap_outside_gains, pool_around
+from rspca.algorithm.promising import pool_size
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.small_search import is_small, search_small
@@ -50,6 +52,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     until the best support stays; then its features are swapped with all features.
     """
     op = route.source
+    if pool_size(op.shape[0], len(choice.features)) < len(choice.features):
+        ends = [*ends, *block_ends(op, k, choice, work.blocks)]
     pool = make_pool(route, k, choice, [end.support for end in ends], work)
     finalists = budgets.SEARCH_FINALISTS if pool.complete else budgets.SEARCH_FINALISTS_INCOMPLETE
     ends = searched(pool, k, ends, choice, finalists)

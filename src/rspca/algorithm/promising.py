@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.alike import alike_blocks, without_leading
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import first_scores, longest_columns
 from rspca.base.types import Array
@@ -19,7 +22,16 @@ def pool_size(m: int, n: int) -> int:
     return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
-def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) -> Array:
+class Lasting(NamedTuple):
+    """What the pools of all components share."""
+
+    features: Array
+    """Features that are part of every pool, sorted."""
+    blocks: list[Array]
+    """Blocks of features that are much alike."""
+
+
+def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array, n_components: int) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -33,12 +45,12 @@ def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) 
     free = Choice(np.flatnonzero(op.sq_norms))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    rows, linked = rows_and_linkage(op, few)
+    rows, linked, blocks = rows_and_linkage(op, few, budgets.ALIKE_BLOCKS * n_components)
     pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linked)
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    return np.unique(np.concatenate(pool))
+    return Lasting(np.unique(np.concatenate(pool)), blocks)
 
 
 def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
@@ -84,17 +96,19 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
-def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
-    """Return the rows of X'X of some features, and the linkage of all, in one product where that takes little memory.
+def rows_and_linkage(op: OperatorMixin, features: Array, n_blocks: int) -> tuple[Array, Array, list[Array]]:
+    """Return the rows of X'X of some features, the linkage of all, and blocks of features that are alike.
+
+    Rows and projections are one product where that takes little memory.
 
     Columns are projected on a few random directions, which preserves their similarity.
     """
     m, n = op.shape
     if op.gram_in_memory:
-        return op.gram_rows(features), _fourth_powers(op)
+        return op.gram_rows(features), _fourth_powers(op), []
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
-        return op.gram_rows(features), np.zeros(n)
+        return op.gram_rows(features), np.zeros(n), []
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
@@ -104,7 +118,8 @@ def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
         rows = np.array(images[:, : len(features)].T, dtype=np.float64)
         projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
         del images  # larger than all the rest
-        return rows, linkage(op, projected, longest)
+        linked = linkage(op, projected, longest)
+        return rows, linked, blocks_of(op, projected, n_blocks)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
     projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
@@ -115,8 +130,15 @@ def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
         part = slice(first, first + at_once)
         projected[:, part] = op.rmatmat(directions[:, part])
     linked = linkage(op, projected, longest)
+    blocks = blocks_of(op, projected, n_blocks)
     del projected, directions  # before the rows are computed
-    return op.gram_rows(features), linked
+    return op.gram_rows(features), linked, blocks
+
+
+def blocks_of(op: OperatorMixin, rows: Array, count: int) -> list[Array]:
+    """Return blocks of features that are alike besides the leading directions."""
+    rest = without_leading(rows, budgets.POOL_LEADING)
+    return alike_blocks(rest, compared_fourth_powers(op, rest), count)
 
 
 def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
@@ -130,6 +152,12 @@ def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
+    return compared_fourth_powers(op, rows)
+
+
+def compared_fourth_powers(op: OperatorMixin, rows: Array) -> Array:
+    """Return for each row the sum of the fourth powers of its products with some others, and with its neighbors."""
+    n = len(rows)
     pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
     compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
     sums = np.zeros(n)
@@ -137,7 +165,7 @@ def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
         products = rows[part] @ rows[compared].T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
-    sums[compared] -= lengths[compared] ** 8  # each with itself
+    sums[compared] -= np.einsum("ij,ij->i", rows[compared], rows[compared], dtype=np.float64) ** 4  # each with itself
     if len(compared) < n:
         sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums

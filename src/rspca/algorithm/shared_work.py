@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
+from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
@@ -81,10 +81,19 @@ class SharedWork:
         """Return some features, sorted, and what components found in them share."""
         return WorkingSet(features, SharedWork(self.op.restrict(features), self.n_components))
 
-    @cached_property
+    @property
     def lasting(self) -> Array:
         """Features, sorted, that are part of every pool."""
-        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading)
+        return self._lasting.features
+
+    @property
+    def blocks(self) -> list[Array]:
+        """Blocks of features that are much alike."""
+        return self._lasting.blocks
+
+    @cached_property
+    def _lasting(self) -> Lasting:
+        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading, self.n_components)
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
