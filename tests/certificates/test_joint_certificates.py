@@ -315,7 +315,7 @@ def test_an_interrupted_joint_proof_keeps_what_is_proven():
         ({"k": [2, 2, 2]}, "3 entries"),
         ({"k": 1, "shared_support": True}, "shared_support"),
         ({"shared_support": True, "constraint": "orthogonal"}, "exclude"),
-        ({"k": 3, "constraint": "disjoint"}, "need 6 features"),
+        ({"k": 3, "constraint": "disjoint"}, "needs 6 features"),
         ({"loadings": np.ones((2, 5))}, "non-zeros"),
         ({"loadings": np.eye(5)[:3]}, "shape"),
         ({"loadings": np.array([[1.0, 1, 0, 0, 0], [1, 0, 0, 0, 0]]), "constraint": "orthogonal"}, "not orthogonal"),

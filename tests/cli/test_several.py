@@ -74,7 +74,7 @@ def test_every_mode_is_an_option_and_a_sentence_on_the_page(folder, options, sen
         (("--joint", "--deflation", "projection"), "--joint does not go with --deflation projection"),
         (("--constraint", "parallel"), "--constraint parallel is not known"),
         (("--shared-support", "--joint"), "--shared-support does not go with --joint"),
-        (("--shared-support", "-k", "2"), "needs at least as many features as components"),
+        (("--shared-support", "-k", "2"), "at least as many features as components"),
         (("--constraint", "disjoint", "-k", "9"), "--constraint disjoint needs 27 features"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",

@@ -10,6 +10,7 @@ import numpy as np
 
 from rspca.algorithm.component import check_memory
 from rspca.algorithm.feature_limits import Groups
+from rspca.algorithm.joint.constraints import CONSTRAINTS, check_feasible, check_shared
 from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.loop import eligible_features
 from rspca.base.arguments import argument
@@ -29,7 +30,7 @@ from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import top_sum
 from rspca.certificates.certificate import status_of
 from rspca.certificates.certify import certify_prepared, columns_fit, hidden_by_forming
-from rspca.certificates.joint_certificate import CONSTRAINTS, MEASURED_BY, JointCertificate
+from rspca.certificates.joint_certificate import MEASURED_BY, JointCertificate
 from rspca.certificates.joint_found import found_set
 from rspca.certificates.joint_strategy import OneComponent, Reached, SetKind, prove_set, set_margin
 from rspca.certificates.joint_values import attained_by_set, union_of, violation
@@ -77,7 +78,7 @@ def certify_joint(
     rng = as_generator(random_state)
     data = prepared(given, center=center, scale=scale, n_components=n_components)
     if vectors is None:
-        vectors = found_set(balanced(data.operator)[0], ks, constraint, rng, shared=shared_support)
+        vectors = found_set(data.operator, ks, constraint, rng, shared=shared_support)
     _check_kept(data.operator.to_float64(), vectors, ks, constraint, shared=shared_support)
     return certify_joint_prepared(
         data,
@@ -208,13 +209,10 @@ def _check_feasible(ks: list[int], n: int, constraint: str | None, *, shared: bo
             f"{argument('shared_support', True)} and {argument('constraint', constraint)} exclude each other: "
             "components on one support are orthogonal. Leave one of them out."
         )
-    if shared and (len(set(ks)) > 1 or ks[0] < len(ks)):
-        raise ValueError(
-            f"{argument('shared_support', True)} needs one number of features, at least {len(ks)} for as many "
-            f"components; {argument('k', ks)} was given."
-        )
-    if constraint == "disjoint" and sum(ks) > n:
-        raise ValueError(f"Disjoint components of {argument('k', ks)} features need {sum(ks)} features; X has {n}.")
+    if shared:
+        check_shared(ks)
+    if constraint is not None:
+        check_feasible(constraint, ks, n)
 
 
 def _check_kept(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rspca.algorithm.joint.constraints import CONSTRAINTS
 from rspca.base.atomic import written_atomically
 from rspca.base.checks import reason, shown
 from rspca.base.types import Array
@@ -18,7 +19,6 @@ from rspca.certificates.certificate import REACHED_TOL, STOPPED_BY, status_of
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, features_of, loadings_of, value_of, whole, word
 
 FORMAT = "rspca joint certificate 1"
-CONSTRAINTS = ("orthogonal", "uncorrelated", "disjoint")
 MEASURES = ("adjusted", "sum", "shared")
 MEASURED_BY = {None: "adjusted", "orthogonal": "sum", "uncorrelated": "sum", "disjoint": "adjusted"}
 """What a set is measured by, for each constraint; a shared support is measured by "shared"."""

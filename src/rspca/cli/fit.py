@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.formats.table import Table
 
-Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
+Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component, or the set, is from the best.")]
 
 
 @command

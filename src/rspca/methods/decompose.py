@@ -10,7 +10,7 @@ import numpy as np
 
 from rspca.algorithm.component import Options, check_memory
 from rspca.algorithm.feature_limits import Choice, Groups, limits
-from rspca.algorithm.joint.constrained import check_feasible
+from rspca.algorithm.joint.constraints import check_feasible, check_shared
 from rspca.algorithm.joint.modes import Mode, chosen_mode
 from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.loop import LoopOptions
@@ -199,11 +199,8 @@ def _check_feasible(settings: Settings, ks: list[int], op: OperatorMixin, limits
     mode = settings.mode
     if mode is None:
         return
-    if mode.is_shared and ks[0] < len(ks):
-        raise ValueError(
-            f"{argument('k', ks[0])} features are too few for {argument('n_components', len(ks))} components on them: "
-            f"{argument('shared_support', True)} needs at least as many features as components."
-        )
+    if mode.is_shared:
+        check_shared(ks)
     if mode.constraint is not None:
         m, n = op.shape
         samples = m if op.has_samples else None

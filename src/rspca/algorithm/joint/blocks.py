@@ -10,7 +10,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.joint.data import JointData
 from rspca.algorithm.joint.loadings import refit_together
-from rspca.algorithm.joint.nonnegative import nonnegative_maximum, nonnegative_swaps
+from rspca.algorithm.joint.nonnegative import nonnegative_by_power_steps, nonnegative_swaps
 from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.polish import Polished, exchange, swap
 from rspca.algorithm.polish import refit as refit_part
@@ -130,7 +130,7 @@ def climbed(
         proposed = problem.choice.largest(np.maximum(gradient, 0.0) if problem.nonnegative else gradient, k)
         part = block.restrict(proposed)
         if problem.nonnegative:
-            reached, next_loadings = nonnegative_maximum(part.gram, gradient[proposed], tol=budgets.TOL)
+            reached, next_loadings = nonnegative_by_power_steps(part.gram, gradient[proposed], tol=budgets.TOL)
         else:
             reached, next_loadings = refit_part(part, gradient[proposed], budgets.EXCHANGE_REFIT_TOL)
         if reached <= (1.0 + budgets.TOL) * value and len(support) >= k:

@@ -38,7 +38,7 @@ def check_feasible(
     r, wanted = len(ks), argument("constraint", constraint)
     if r > n:
         raise ValueError(
-            f"{wanted} with {r} components cannot be satisfied: there are {n} features that vary, and at most as many "
+            f"{wanted} with {r} components cannot be satisfied: there are {n} features, and at most as many "
             f"components. Ask for at most {n} components."
         )
     if constraint == "uncorrelated" and samples is not None and r > samples:
@@ -50,12 +50,21 @@ def check_feasible(
         _check_disjoint(wanted, ks, n, groups, nonnegative=constraint == "orthogonal")
 
 
+def check_shared(ks: list[int]) -> None:
+    """Raise ValueError unless one support can have so many features for each component."""
+    if len(set(ks)) > 1 or ks[0] < len(ks):
+        raise ValueError(
+            f"{argument('shared_support', True)} needs one number of features, and at least as many features as "
+            f"components; {argument('k', ks[0] if len(set(ks)) == 1 else ks)} was given for {len(ks)} components."
+        )
+
+
 def _check_disjoint(wanted: str, ks: list[int], n: int, groups: Groups | None, *, nonnegative: bool) -> None:
     means = ", which without negative loadings means that no two components share a feature," if nonnegative else ""
     if sum(ks) > n:
         raise ValueError(
             f"{wanted}{means} needs {sum(ks)} features for {len(ks)} components of {_sizes(ks)} features; there are "
-            f"{n} that vary. Lower {argument('k')} or {argument('n_components')}."
+            f"{n} to choose from. Lower {argument('k')} or {argument('n_components')}."
         )
     if groups is None:
         return

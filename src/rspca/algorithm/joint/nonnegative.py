@@ -14,7 +14,7 @@ from rspca.linalg.vectors import TIED, unit
 from rspca.operators.base import OperatorMixin
 
 
-def nonnegative_maximum(
+def nonnegative_by_power_steps(
     multiply: Callable[[Array], Array], start: Array, *, tol: float = budgets.JOINT_REFIT_TOL
 ) -> tuple[float, Array]:
     """Return a local maximum of v'Av over unit v >= 0, A positive semidefinite, by power steps that never lose.
@@ -77,7 +77,7 @@ def _best_swap(op: OperatorMixin, end: Polished, gradient: Array, choice: Choice
         lengths = np.linalg.norm(v, axis=1, keepdims=True)
         v /= np.where(lengths > 0.0, lengths, 1.0)
     best = int(np.argmax(np.einsum("bi,bij,bj->b", v, matrices, v)))
-    reached, loadings = nonnegative_maximum(matrices[best].__matmul__, v[best])
+    reached, loadings = nonnegative_by_power_steps(matrices[best].__matmul__, v[best])
     if reached <= (1.0 + TIED) * value:
         return None
     proposed = features[places[best]]
