@@ -52,8 +52,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     until the best support stays; then its features are swapped with all features.
     """
     op = route.source
-    if pool_size(op.shape[0], len(choice.features)) < len(choice.features):
-        ends = [*ends, *block_ends(op, k, choice, work.blocks)]
+    if op is not work.op and pool_size(op.shape[0], len(choice.features)) < len(choice.features):
+        ends = [*ends, *block_ends(op, k, choice, work.blocks(k))]
     pool = make_pool(route, k, choice, [end.support for end in ends], work)
     finalists = budgets.SEARCH_FINALISTS if pool.complete else budgets.SEARCH_FINALISTS_INCOMPLETE
     ends = searched(pool, k, ends, choice, finalists)

@@ -273,12 +273,24 @@ POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
 POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
+ALIKE_SETS = 9
+"""x"""
 ALIKE_BLOCKS = 4
-"""Blocks of features that are much alike for each component of a fit, as starts: not tuned."""
-ALIKE_SHARE = 0.3
-"""Product with the feature in the middle, relative to its square, from which one is no middle itself: not tuned."""
+"""x"""
+ALIKE_NEAR = 32
+"""x"""
+ALIKE_SHARE = 0.5
+"""x"""
 ALIKE_STARTS = 3
-"""Best blocks that a search starts from: not tuned."""
+"""x"""
+ALIKE_LEFT = 1e-3
+"""x"""
+ALIKE_GRADIENT_ENTRIES = 2**21
+"""x"""
+ALIKE_BYTES = 2**23
+"""x"""
+ALIKE_POWER_STEPS = 8
+"""x"""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 3

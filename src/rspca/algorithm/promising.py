@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.alike import alike_blocks, without_leading
+from rspca.algorithm.alike import nearest_features, take_leading_off
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.sketch import first_scores, longest_columns
+from rspca.algorithm.sketch import Rows, first_scores, longest_columns
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 from rspca.operators.base import OperatorMixin, chunks
@@ -27,11 +27,13 @@ class Lasting(NamedTuple):
 
     features: Array
     """Features that are part of every pool, sorted."""
-    blocks: list[Array]
-    """Blocks of features that are much alike."""
+    alike: Array
+    """Sets of features, as rows, that are alike besides the leading directions, as far as projections show."""
 
 
-def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array, n_components: int) -> Lasting:
+def lasting_features(
+    op: OperatorMixin, energies: Array, beyond_leading: Array, leading: Rows | None, sets: int
+) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -45,12 +47,12 @@ def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array, 
     free = Choice(np.flatnonzero(op.sq_norms))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    rows, linked, blocks = rows_and_linkage(op, few, budgets.ALIKE_BLOCKS * n_components)
+    rows, linked, alike = rows_and_linkage(op, few, leading, sets)
     pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linked)
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    return Lasting(np.unique(np.concatenate(pool)), blocks)
+    return Lasting(np.unique(np.concatenate(pool)), alike)
 
 
 def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
@@ -96,19 +98,19 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
-def rows_and_linkage(op: OperatorMixin, features: Array, n_blocks: int) -> tuple[Array, Array, list[Array]]:
-    """Return the rows of X'X of some features, the linkage of all, and blocks of features that are alike.
+def rows_and_linkage(
+    op: OperatorMixin, features: Array, leading: Rows | None, sets: int
+) -> tuple[Array, Array, Array]:
+    """Return the rows of X'X of some features, the linkage of all, and sets of features that are alike.
 
-    Rows and projections are one product where that takes little memory.
-
-    Columns are projected on a few random directions, which preserves their similarity.
+    Rows and projections are one product where that takes little memory. Columns are projected on a few random directions, which preserves their similarity.
     """
     m, n = op.shape
     if op.gram_in_memory:
-        return op.gram_rows(features), _fourth_powers(op), []
+        return op.gram_rows(features), _fourth_powers(op), np.empty((0, 0), dtype=np.intp)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
-        return op.gram_rows(features), np.zeros(n), []
+        return op.gram_rows(features), np.zeros(n), np.empty((0, 0), dtype=np.intp)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
@@ -118,8 +120,7 @@ def rows_and_linkage(op: OperatorMixin, features: Array, n_blocks: int) -> tuple
         rows = np.array(images[:, : len(features)].T, dtype=np.float64)
         projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
         del images  # larger than all the rest
-        linked = linkage(op, projected, longest)
-        return rows, linked, blocks_of(op, projected, n_blocks)
+        return rows, *linkage(op, projected, directions, longest, leading, sets)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
     projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
@@ -129,34 +130,37 @@ def rows_and_linkage(op: OperatorMixin, features: Array, n_blocks: int) -> tuple
     for first in range(at_once, projected.shape[1], at_once):
         part = slice(first, first + at_once)
         projected[:, part] = op.rmatmat(directions[:, part])
-    linked = linkage(op, projected, longest)
-    blocks = blocks_of(op, projected, n_blocks)
+    linked, alike = linkage(op, projected, directions, longest, leading, sets)
     del projected, directions  # before the rows are computed
-    return op.gram_rows(features), linked, blocks
+    return op.gram_rows(features), linked, alike
 
 
-def blocks_of(op: OperatorMixin, rows: Array, count: int) -> list[Array]:
-    """Return blocks of features that are alike besides the leading directions."""
-    rest = without_leading(rows, budgets.POOL_LEADING)
-    return alike_blocks(rest, compared_fourth_powers(op, rest), count)
+def linkage(
+    op: OperatorMixin, rows: Array, directions: Array, longest: float, leading: Rows | None, sets: int
+) -> tuple[Array, Array]:
+    """Return estimated sums of the fourth powers of the rows of X'X, large if a few features are nearly equal.
 
-
-def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
-    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
-
-    `rows` has the projection of each column, divided by the length of the `longest`; it is overwritten. If there are
-    too many features to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs
-    are.
+    `rows` has the projection of each column on the directions, divided by the length of the `longest`; it is
+    overwritten. The second result are sets of features that are alike, so many, without the leading directions.
     """
-    n = len(rows)
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
-    return compared_fourth_powers(op, rows)
+    scale = np.divide(lengths, sizes, out=np.zeros(len(rows)), where=sizes > 1e-30).astype(np.float32)[:, None]
+    rows *= scale
+    linked = fourth_powers(op, rows)
+    if leading is None or not sets:
+        return linked, np.empty((0, 0), dtype=np.intp)
+    np.divide(rows, scale, out=rows, where=scale > 0.0)
+    take_leading_off(op, rows, directions, leading, longest)
+    return linked, nearest_features(rows, fourth_powers(op, rows), sets)
 
 
-def compared_fourth_powers(op: OperatorMixin, rows: Array) -> Array:
-    """Return for each row the sum of the fourth powers of its products with some others, and with its neighbors."""
+def fourth_powers(op: OperatorMixin, rows: Array) -> Array:
+    """Return for each row the sum of the fourth powers of its products with other rows.
+
+    If there are too many features to compare all pairs, each is compared with some others and with its neighbors, where
+    linked SNPs are.
+    """
     n = len(rows)
     pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
     compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
@@ -165,7 +169,8 @@ def compared_fourth_powers(op: OperatorMixin, rows: Array) -> Array:
         products = rows[part] @ rows[compared].T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
-    sums[compared] -= np.einsum("ij,ij->i", rows[compared], rows[compared], dtype=np.float64) ** 4  # each with itself
+    own = np.einsum("ij,ij->i", rows[compared], rows[compared], dtype=np.float64)
+    sums[compared] -= own**4  # each with itself
     if len(compared) < n:
         sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums

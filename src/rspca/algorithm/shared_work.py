@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.alike import Blocks, make_blocks
 from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
@@ -53,6 +54,7 @@ class SharedWork:
         self.n_components = n_components
         self._lasting_gram: FeatureGram | None = None
         self._working_sets: dict[int, WorkingSet] = {}
+        self._blocks: dict[int, Blocks] = {}
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
@@ -86,14 +88,22 @@ class SharedWork:
         """Features, sorted, that are part of every pool."""
         return self._lasting.features
 
-    @property
-    def blocks(self) -> list[Array]:
-        """Blocks of features that are much alike."""
-        return self._lasting.blocks
-
     @cached_property
     def _lasting(self) -> Lasting:
-        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading, self.n_components)
+        probes, sets = self._probes, budgets.ALIKE_SETS * (self.n_components - 1)
+        return lasting_features(self.op, probes.energies, probes.beyond_leading, self._leading if sets else None, sets)
+
+    @property
+    def _leading(self) -> Rows:
+        """Directions that are no part of what is alike."""
+        return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
+
+    def blocks(self, k: int) -> Blocks:
+        """Return blocks of features that are much alike, for supports of k features."""
+        if k not in self._blocks:
+            alike, count = self._lasting.alike, budgets.ALIKE_BLOCKS * (self.n_components - 1)
+            self._blocks[k] = make_blocks(self.op, alike, self._leading, k, count)
+        return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
