@@ -77,36 +77,52 @@ def make_blocks(op: OperatorMixin, near: Array, leading: Rows, k: int, count: in
     variance are replaced by the features of largest gradient at these loadings: one block product with X.
     """
     rest = ScoreDeflated(op, leading.left, loadings=leading.rows.T)
-    scores, variances = np.empty((op.shape[0], len(near)), dtype=op.dtype), np.empty(len(near))
-    for part, columns, grams in _grams(op, near):
-        fits = _fitted(_left_of(rest, grams, near[part]), k)
-        for column, places, loadings, block in zip(
-            range(part.start, part.stop), fits.places, fits.loadings, columns, strict=True
-        ):
-            scores[:, column] = loadings.astype(op.dtype) @ block[places]
-        variances[part] = fits.variances
-    best = np.argsort(-variances, kind="stable")[:count]
-    size, features = min(op.shape[1], 2 * k), list[Array]()
-    for part in chunks(len(best), op.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
-        gradients = rest.rmatmat(rest.unexplained(np.asarray(scores[:, best[part]], dtype=np.float64)))
-        features += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
-    blocks = np.array(features, dtype=np.intp).reshape(len(features), size)
+    size = min(op.shape[1], 2 * k)
+    scores, variances = _best_scores(rest, near, k)
+    scores = scores[:, np.argsort(-variances, kind="stable")[:count]]
+    blocks = _steepest(rest, scores, size)
     blocks = blocks[distinct_rows(blocks)]
     grams = [grams for _, _, grams in _grams(op, blocks)]
     return Blocks(blocks, np.concatenate([np.empty((0, size, size)), *grams]))
 
 
+def _best_scores(rest: ScoreDeflated, sets: Array, k: int) -> tuple[Array, Array]:
+    """Return scores, as columns, of the best k features of each set, and their variances."""
+    scores, variances = np.empty((rest.shape[0], len(sets)), dtype=rest.dtype), np.empty(len(sets))
+    for part, columns, grams in _grams(rest.inner, sets):
+        fits = _fitted(_left_of(rest, grams, sets[part]), k)
+        weights = np.zeros((len(grams), 1, sets.shape[1]), dtype=rest.dtype)
+        np.put_along_axis(weights[:, 0], fits.places, fits.loadings.astype(rest.dtype), axis=1)
+        scores[:, part] = (weights @ columns)[:, 0].T
+        variances[part] = fits.variances
+    return scores, variances
+
+
+def _steepest(rest: ScoreDeflated, scores: Array, size: int) -> Array:
+    """Return the features of largest gradient for each column of scores, so many, sorted."""
+    found = list[Array]()
+    for part in chunks(scores.shape[1], rest.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
+        gradients = rest.rmatmat(rest.unexplained(np.asarray(scores[:, part], dtype=np.float64)))
+        found += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
+    return np.array(found, dtype=np.intp).reshape(len(found), size)
+
+
 def block_ends(op: OperatorMixin, k: int, choice: Choice, blocks: Blocks) -> list[Polished]:
     """Return the best supports of k features, each inside of a block, in what earlier components leave."""
-    if not len(blocks.features):
+    choices = [choice.among(features) for features in blocks.features]
+    kept = np.array([within.most >= k for within in choices], dtype=bool)
+    features, choices = blocks.features[kept], [within for within in choices if within.most >= k]
+    if not len(features):
         return []
-    grams = _left_of(op, blocks.grams.copy(), blocks.features)
-    fits = _fitted(grams, k)
-    ends = list[Polished]()
-    for row in np.argsort(-fits.variances, kind="stable")[: budgets.ALIKE_STARTS]:
-        support = blocks.features[row][fits.places[row]]
-        ends.append(Polished(support, fits.loadings[row], float(fits.variances[row]), 0, None))
-    return ends
+    grams = _left_of(op, blocks.grams[kept], features)
+    loadings = _power_steps(grams)
+    places = np.array([within.largest(row, k) for within, row in zip(choices, loadings, strict=True)])
+    fits = _refitted(grams, places)
+    best = np.argsort(-fits.variances, kind="stable")[: budgets.ALIKE_STARTS]
+    return [
+        Polished(features[row][fits.places[row]], fits.loadings[row], float(fits.variances[row]), 0, None)
+        for row in best
+    ]
 
 
 def _grams(op: OperatorMixin, blocks: Array):
@@ -126,10 +142,13 @@ def _left_of(op: OperatorMixin, grams: Array, blocks: Array) -> Array:
 
 
 def _fitted(grams: Array, k: int) -> _Fits:
-    """Return the k largest entries of the leading direction of each Gram matrix, and their variance."""
-    loadings = _power_steps(grams)
-    k = min(k, grams.shape[1])
-    places = np.sort(np.argsort(-np.abs(loadings), axis=1, kind="stable")[:, :k], axis=1)
+    """Return the k largest entries of the leading direction of each Gram matrix, or all, and their variance."""
+    loadings = np.abs(_power_steps(grams))
+    places = np.argsort(-loadings, axis=1, kind="stable")[:, :k]
+    return _refitted(grams, np.sort(places, axis=1))
+
+
+def _refitted(grams: Array, places: Array) -> _Fits:
     inside = np.take_along_axis(np.take_along_axis(grams, places[:, :, None], axis=1), places[:, None, :], axis=2)
     loadings = _power_steps(inside)
     return _Fits(places, loadings, np.einsum("bi,bij,bj->b", loadings, inside, loadings))
