@@ -72,7 +72,7 @@ def fit(
     from rspca.cli.support.outputs import RESULTS, check_folder
     from rspca.cli.support.progress import shown
     from rspca.cli.support.provenance import described, provenance
-    from rspca.cli.support.results import model_lines
+    from rspca.cli.support.results import model_lines, scaling_hint
     from rspca.estimator import SparsePCA, fit_model
     from rspca.methods.decompose import checked_settings
 
@@ -112,6 +112,8 @@ def fit(
         for line in model_lines(model, table, scores, documents=documents is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
+        if (hint := scaling_hint(model, table)) is not None:
+            talking.say(f"hint: {hint}")
         if talking.json:
             _answer(talking, out, model, table, written, {"replaced": replaced, "provenance": origin})
 
