@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Reader:
     is_folder: str = ""  # (path) -> whether a folder is of this format
     companions: str = ""  # (path) -> the files that belong to this one
     complete: str = ""  # (path that does not exist) -> the path that it abbreviates
+    subject: str = "table"  # what features and samples are called: a key of rspca.report.kinds.KINDS
     relatives: Mapping[str, Advice] = field(default_factory=dict)  # suffixes that are not read, and what to do
 
     def kind(self, path: Path) -> str:
@@ -88,6 +89,7 @@ READERS = (
         about="AnnData: X or a layer, all or some of the variables.",
         extra="anndata",
         mapped=True,
+        subject="cells",
         relatives={".zarr": anndata_command("read_zarr"), ".loom": anndata_command("io.read_loom")},
     ),
     Reader(
@@ -102,6 +104,7 @@ READERS = (
         extra="genetics",
         several=True,
         mapped=True,
+        subject="genotypes",
         companions="rspca.genetics.plink:companions",
         complete="rspca.genetics.plink:with_bed_suffix",
         relatives={
@@ -122,6 +125,7 @@ READERS = (
             "term_weights",
         ),
         about="Documents, one on each line, or a folder with one in each file, as tf-idf of their words.",
+        subject="documents",
         is_folder="os.path:isdir",  # any folder that no row above takes
     ),
 )
@@ -152,6 +156,12 @@ def accepts(path: Path, option: str) -> bool:
     """Return whether the reader of a file has this option."""
     reader = reader_of(path)
     return reader is not None and option in reader.options
+
+
+def subject_of(paths: Sequence[Path]) -> str:
+    """Return what the features and samples of files are called: that of the first file."""
+    reader = reader_of(paths[0])
+    return "table" if reader is None else reader.subject
 
 
 def completed(path: Path) -> Path:
