@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +34,11 @@ class _Fits(NamedTuple):
 
 
 def take_leading_off(op: OperatorMixin, projected: Array, directions: Array, leading: Rows, longest: float) -> None:
-    """Turn projections X'R into those of X without its leading directions, each as long as what is left
-    of its column, divided by the length of the `longest`.
+    """Turn projections X'R into those of X without its leading directions.
 
+    Each gets the length of what is left of its column, divided by that of the `longest`, or zero where little is left.
     Features that follow the leading directions are alike too, but `promising` finds them; here those are sought that
-    are alike besides. Rows become zero where little is left.
+    are alike besides.
     """
     along = (leading.left.T @ directions).astype(projected.dtype)
     for part in chunks(len(projected), 4 * (len(along) + projected.shape[1]), budgets.POOL_LINKAGE_BYTES):
@@ -68,6 +69,11 @@ def nearest_features(rows: Array, linked: Array, count: int) -> Array:
         worth[near[products[near] > budgets.ALIKE_SHARE * products[middle]]] = 0.0
         worth[middle] = 0.0
     return np.array(found, dtype=np.intp).reshape(len(found), size)
+
+
+def no_blocks() -> Blocks:
+    """Return no blocks."""
+    return Blocks(np.empty((0, 0), dtype=np.intp), np.empty((0, 0, 0)))
 
 
 def make_blocks(op: OperatorMixin, near: Array, leading: Rows, k: int, count: int) -> Blocks:
@@ -125,11 +131,15 @@ def block_ends(op: OperatorMixin, k: int, choice: Choice, blocks: Blocks) -> lis
     ]
 
 
-def _grams(op: OperatorMixin, blocks: Array):
-    """Yield for some blocks at a time: which, their columns, and their Gram matrices."""
-    width = blocks.shape[1]
-    for part in chunks(len(blocks), 8 * width * op.shape[0], budgets.ALIKE_BYTES):
-        columns = op.columns(blocks[part].ravel()).T.reshape(-1, width, op.shape[0])
+def _grams(op: OperatorMixin, blocks: Array) -> Iterator[tuple[slice, Array, Array]]:
+    """Yield for some blocks at a time: which, their columns, and their Gram matrices.
+
+    Each time costs a read of a file whose rows are contiguous.
+    """
+    (m, n), width = op.shape, blocks.shape[1]
+    at_once = max(budgets.ALIKE_BYTES, int(budgets.ALIKE_COLUMNS_SHARE * 8 * m * n))
+    for part in chunks(len(blocks), 8 * width * m, at_once):
+        columns = op.columns(blocks[part].ravel()).T.reshape(-1, width, m)
         yield part, columns, np.asarray(columns @ columns.transpose(0, 2, 1), dtype=np.float64)
 
 

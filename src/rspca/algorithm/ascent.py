@@ -75,9 +75,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]
 
 
-def ends_in_blocks(
-    op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork
-) -> list[Polished]:
+def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:
     """Return the best other supports inside of blocks of features that are alike; none for the first component."""
     if op is work.op:
         return []

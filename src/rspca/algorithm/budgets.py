@@ -274,23 +274,29 @@ POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
 ALIKE_SETS = 9
-"""x"""
-ALIKE_BLOCKS = 4
-"""x"""
+"""Sets of features that projections show to be alike, for each component after the first. With 6, ten components of 20
+SNPs of simulated genotypes in random order have 1 % less variance in one of two orders. Not tuned otherwise."""
+ALIKE_BLOCKS = 3
+"""The best of these sets, for each component after the first, that become blocks; with 2 or 4 the results are the same:
+not tuned otherwise."""
 ALIKE_NEAR = 32
-"""x"""
+"""Features of such a set; of 64 projections, half of them are linked if the block has 20: not tuned."""
 ALIKE_SHARE = 0.5
-"""x"""
-ALIKE_STARTS = 3
-"""x"""
+"""Product with the feature in the middle of a set, relative to its square, from which one is no middle itself; by
+chance, products of 64 projections reach a quarter of that: not tuned."""
 ALIKE_LEFT = 1e-3
-"""x"""
+"""Share of the variance of a feature without the leading directions, below which it is like no other: not tuned."""
+ALIKE_STARTS = 3
+"""Best blocks of each component that are compared with what a search found, as many as the next pool is made around:
+not tuned."""
+ALIKE_POWER_STEPS = 5
+"""Power steps with Gram matrices of blocks, only to compare them; exchanges follow: not tuned."""
 ALIKE_GRADIENT_ENTRIES = 2**21
-"""x"""
+"""Entries of gradients at the blocks that are computed at a time, 16 MB: limit of memory."""
 ALIKE_BYTES = 2**23
-"""x"""
-ALIKE_POWER_STEPS = 8
-"""x"""
+"""Bytes of columns of blocks at a time: limit of memory."""
+ALIKE_COLUMNS_SHARE = 0.02
+"""The same as a share of X, where that is more, so that large files are read a few times only: limit of memory."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 3

@@ -98,12 +98,11 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
-def rows_and_linkage(
-    op: OperatorMixin, features: Array, leading: Rows | None, sets: int
-) -> tuple[Array, Array, Array]:
+def rows_and_linkage(op: OperatorMixin, features: Array, leading: Rows | None, sets: int) -> tuple[Array, Array, Array]:
     """Return the rows of X'X of some features, the linkage of all, and sets of features that are alike.
 
-    Rows and projections are one product where that takes little memory. Columns are projected on a few random directions, which preserves their similarity.
+    Rows and projections are one product where that takes little memory. Columns are projected on a few random
+    directions, which preserves their similarity.
     """
     m, n = op.shape
     if op.gram_in_memory:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.alike import Blocks, make_blocks
+from rspca.algorithm.alike import Blocks, make_blocks, no_blocks
 from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
@@ -48,10 +48,12 @@ class SharedWork:
     one fit finds.
     """
 
-    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
+    def __init__(self, op: OperatorMixin, n_components: int = 1, n_later: int | None = None) -> None:
         self.op = op
         """X before components are taken off it."""
         self.n_components = n_components
+        self._n_later = n_components - 1 if n_later is None else n_later
+        """Components of this work after the first, which blocks of alike features are for."""
         self._lasting_gram: FeatureGram | None = None
         self._working_sets: dict[int, WorkingSet] = {}
         self._blocks: dict[int, Blocks] = {}
@@ -90,7 +92,7 @@ class SharedWork:
 
     @cached_property
     def _lasting(self) -> Lasting:
-        probes, sets = self._probes, budgets.ALIKE_SETS * (self.n_components - 1)
+        probes, sets = self._probes, budgets.ALIKE_SETS * self._n_later
         return lasting_features(self.op, probes.energies, probes.beyond_leading, self._leading if sets else None, sets)
 
     @property
@@ -99,10 +101,10 @@ class SharedWork:
         return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
 
     def blocks(self, k: int) -> Blocks:
-        """Return blocks of features that are much alike, for supports of k features."""
+        """Return blocks of features that are much alike, for supports of k features of later components."""
         if k not in self._blocks:
-            alike, count = self._lasting.alike, budgets.ALIKE_BLOCKS * (self.n_components - 1)
-            self._blocks[k] = make_blocks(self.op, alike, self._leading, k, count)
+            alike, count = self._lasting.alike, budgets.ALIKE_BLOCKS * self._n_later
+            self._blocks[k] = make_blocks(self.op, alike, self._leading, k, count) if len(alike) else no_blocks()
         return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
@@ -151,5 +153,6 @@ class FitWork:
     def of(self, op: OperatorMixin) -> SharedWork:
         """Return what the components of this data share."""
         if self._work is None or self._work.op is not op.undeflated:
-            self._work = SharedWork(op.undeflated, self._n_components)
+            again = self._work is not None  # each component begins again
+            self._work = SharedWork(op.undeflated, self._n_components, n_later=0 if again else None)
         return self._work
