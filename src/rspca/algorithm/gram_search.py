@@ -200,10 +200,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     gradients, variances = A[firsts], diagonal[firsts]
     next_refit = 2.0
     for size in range(2, k + 1):
-        promised = promised_gains(gradients, variances, diagonal)
-        exclude_features(promised, S, choice)
-        most = promised.max(axis=1)
-        joining = np.argmax(promised >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
+        joining = most_promising(gradients, variances, diagonal, S, choice)
         slope = gradients[np.arange(len(S)), joining]
         half = 0.5 * (variances - diagonal[joining])
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
@@ -221,21 +218,35 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
             S, v, variances = refitted(A, S, v)
             gradients = gradients_of(A, S, v) if size < k else gradients
         else:
-            gradients = gradients[best]
-            gradients *= cosine[:, None]
-            gradients += sine[:, None] * A[joining]
+            gradients = turned_towards(gradients, best, cosine, sine, A, joining)
     order = np.argsort(S, axis=1)
     return Candidates(np.take_along_axis(S, order, axis=1), np.take_along_axis(v, order, axis=1), variances)
 
 
-def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
-    """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
-    promised = gradients * gradients
-    for part in chunks(len(promised), 8 * len(diagonal), budgets.SWAP_BYTES):
-        denominator = variances[part, None] - diagonal
+def most_promising(gradients: Array, variances: Array, diagonal: Array, S: Array, choice: Choice) -> Array:
+    """Return the feature of largest predicted gain g_j^2 / max(l - a_jj, l / 2) for each candidate; ties: the lowest.
+
+    A few candidates at a time, so that all steps for them stay in cache.
+    """
+    joining = np.empty(len(S), dtype=np.intp)
+    for part in chunks(len(S), 8 * len(diagonal), budgets.SWAP_BYTES):
+        promised, denominator = np.square(gradients[part]), variances[part, None] - diagonal
         np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
-        promised[part] /= denominator
-    return promised
+        promised /= denominator
+        exclude_features(promised, S[part], choice)
+        most = promised.max(axis=1)
+        joining[part] = np.argmax(promised >= (most - TIED * variances[part])[:, None], axis=1)
+    return joining
+
+
+def turned_towards(gradients: Array, rows: Array, cosine: Array, sine: Array, A: Array, joining: Array) -> Array:
+    """Return the gradients of some candidates after each was turned towards the feature that joins it."""
+    turned = np.empty((len(rows), len(A)))
+    for part in chunks(len(rows), 8 * len(A), budgets.SWAP_BYTES):
+        some = turned[part]
+        np.multiply(gradients[rows[part]], cosine[part, None], out=some)
+        some += sine[part, None] * A[joining[part]]
+    return turned
 
 
 def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
