@@ -91,8 +91,9 @@ def _exchanged(
 ) -> list[SwappedSupport]:
     """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
     ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
-    found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
-    return ranked([with_lowest_copies(A, end, choice) for end in found])
+    diagonal, visited = A.diagonal(), set[bytes]()
+    found = [swap_path(A.__getitem__, diagonal, support, choice, visited) for support in ends.supports]
+    return ranked([with_lowest_copies(A, end, choice) for end in found if end is not None])
 
 
 def _unit_of(A: Array) -> float:
@@ -390,7 +391,16 @@ def distinct_rows(S: Array) -> Array:
 def swap_features(
     gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice
 ) -> SwappedSupport:
-    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more.
+    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
+    end = swap_path(gram_rows, diagonal, support, choice, set())
+    assert end is not None  # variances grow: no support comes twice
+    return end
+
+
+def swap_path(
+    gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice, visited: set[bytes]
+) -> SwappedSupport | None:
+    """Swap as `swap_features` does; None at a support that an earlier path visited, where both go on alike.
 
     With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
     alpha = v'a, r = Ra, q = a'r + A_jj - l. Swapping i for j raises the largest eigenvalue above l exactly when
@@ -400,6 +410,10 @@ def swap_features(
     support, n_swaps, swap_optimal = np.array(support), 0, False
     rows = np.array(gram_rows(support))
     while True:
+        name = np.sort(support).tobytes()
+        if name in visited and not swap_optimal:
+            return None
+        visited.add(name)
         values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
         if n_swaps == budgets.SWAPS_MAX or swap_optimal:
