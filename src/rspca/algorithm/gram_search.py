@@ -393,7 +393,8 @@ def swap_features(
 ) -> SwappedSupport:
     """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
     end = swap_path(gram_rows, diagonal, support, choice, set())
-    assert end is not None  # variances grow: no support comes twice
+    if end is None:
+        raise AssertionError("Variances grow, so no support comes twice.")
     return end
 
 
