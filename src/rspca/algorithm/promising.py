@@ -86,16 +86,25 @@ def random_signs(op: OperatorMixin) -> Array:
     return signs
 
 
-def row_energies_from(images: Array) -> tuple[Array, Array]:
+class RowEnergies(NamedTuple):
+    """Squared lengths of the rows of X'X, and of these rows without the leading directions."""
+
+    whole: Array
+    beyond_leading: Array
+    along: Array
+    """Directions as columns, the leading one last, as long as the images are along them."""
+
+
+def row_energies_from(images: Array) -> RowEnergies:
     """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
 
     The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
     approximate those of X'X, as in randomized singular value decompositions.
     """
     energies = np.einsum("ij,ij->i", images, images)
-    _, weights = np.linalg.eigh(images.T @ images)
-    rest = images @ weights[:, : max(1, weights.shape[1] - budgets.POOL_LEADING)]
-    return energies, np.einsum("ij,ij->i", rest, rest)
+    along = images @ np.linalg.eigh(images.T @ images)[1]
+    rest = along[:, : max(1, along.shape[1] - budgets.POOL_LEADING)]
+    return RowEnergies(energies, np.einsum("ij,ij->i", rest, rest), along)
 
 
 def rows_and_linkage(op: OperatorMixin, features: Array, leading: Rows | None, sets: int) -> tuple[Array, Array, Array]:

@@ -26,19 +26,17 @@ class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
     basis: list[Array]
-    """Orthonormal directions as columns, in a list from which they are taken when their rows are computed."""
+    """Unit directions as columns, in a list from which they are taken when their rows are computed."""
     energies: Array
     beyond_leading: Array
 
 
 def probe(op: OperatorMixin, count: int) -> Probes:
-    """Return estimates from products of X'X with random signs, and so many leading directions, orthonormal."""
-    images = op.gram(random_signs(op))
-    energies, beyond_leading = row_energies_from(images)
-    weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
-    directions = images @ weights
-    del images  # larger than all the rest
-    return Probes([np.linalg.qr(directions)[0]], energies, beyond_leading)
+    """Return estimates from products of X'X with random signs, and so many leading directions, about orthogonal."""
+    energies, beyond_leading, along = row_energies_from(op.gram(random_signs(op)))
+    directions = along[:, -count:]
+    lengths = np.sqrt(np.einsum("ij,ij->j", directions, directions))
+    return Probes([directions / np.where(lengths > 0.0, lengths, 1.0)], energies, beyond_leading)
 
 
 class SharedWork:
