@@ -87,6 +87,31 @@ SCORE_LOADINGS_TOL = 1e-9
 MAX_STRETCH = 1.001
 """Arithmetic: factor by which a term of the dual in the scores is raised to cover rounding, at most."""
 
+RELAXATION_STEPS = 150
+"""Steps of L-BFGS at one level of the barrier: benchmarks/certificates.py."""
+RELAXATION_PENALTY_STEPS = 30
+"""Values of the penalty tried to take k features in all: the secant needs five, halving thirty: not tuned."""
+RELAXATION_PENALTY_TOL = 1e-7
+"""Relative error of that number; the value of the relaxation has its square: not tuned."""
+RELAXATION_NEWTON_STEPS = 60
+"""Steps of Newton for one eigenvalue, which converges quadratically: not tuned."""
+DUAL_CLEAR = 20.0
+"""Arithmetic: multiple of its rounding error that a difference must exceed to be divided by."""
+DUAL_CHOLESKY_FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2, 1.0)
+"""Relative excess over an estimate of l_1 at which Cholesky factorizations are tried for a dual: not tuned."""
+SCORE_DIRECTIONS = 250
+"""Leading directions of scores in which the relaxation has a matrix: benchmarks/certificates.py."""
+SCORE_DIRECTIONS_TOL = 1e-3
+"""Relative residual of these directions; any directions give a valid bound: not tuned."""
+SCORE_MIN_VALUE = 1e-12
+"""Arithmetic: share of the largest eigenvalue below which a direction of a factor is left out, and added instead."""
+NODE_LEVELS = (0.01, 0.001)
+"""Levels of the barrier at a node of the search with this relaxation, relative to the variance: not tuned."""
+NODE_SHORT = 0.5
+"""Share of the last penalty up to which columns are left out of the relaxation at a node: not tuned."""
+NODE_STEPS = 10
+"""Steps of L-BFGS at each of them: benchmarks/certificates.py."""
+
 # --- the exact search -------------------------------------------------------------------------------------------------
 
 PART_MAX_GAP = 1.5

@@ -1,0 +1,157 @@
+"""The dual in the space of scores for any vectors y: its statement, its proof, its rounding, and what it eliminates.
+
+Let a_i be the columns, rho > 0, F a set of features that are in the support (none at the root), and y_i = 0 where
+|a_i|^2 <= rho, otherwise any vector with (a_i'y_i)^2 >= (|a_i|^2 - rho)(rho + |y_i|^2). Then no support S of k features
+that contains F has more variance than (k - |F|) rho + l_1(G), G = sum over F of a_i a_i' + sum over the others of
+y_i y_i'.
+
+Proof. By Sherman and Morrison a'(rho I + y y')^{-1} a = (|a|^2 - (a'y)^2 / (rho + |y|^2)) / rho, so the condition says
+that this is at most 1, which is to say y y' >= a a' - rho I (for y = 0 as well). So for |w| = 1 the variance of S along
+w, sum over S of (a_i'w)^2, is at most sum over F of (a_i'w)^2 + (k - |F|) rho + sum over S - F of (y_i'w)^2.
+
+Elimination. If i is not in F but in S, a_i stands for itself: the variance is at most (k - |F| - 1) rho +
+l_1(G + a_i a_i' - y_i y_i'). If it is not in S, y_i is not needed: (k - |F|) rho + l_1(G - y_i y_i').
+
+Rounding. a and y are numbers in memory, so only the check of the condition and G have errors. With u the rounding unit,
+EPS = 2 u, and p the length of columns: |a|^2 is known to p u |a|^2, so e = |a|^2 - rho + (p + 64) EPS |a|^2 is at least
+|a|^2 - rho. Stretching y by s gives the condition s^2 ((a'y)^2 - e |y|^2) >= e rho. The computed (a'y)^2 - e |y|^2 is off
+by at most (4 p + 16) u |a|^2 |y|^2, rounding the entries of s y included, and err = (4 p + 64) EPS ((a'y)^2 + (|a|^2 +
+rho) |y|^2) is twice that and more; s^2 = e rho / (difference - err) has the rest of it for its own rounding. Where the
+difference is not clearly above err, y = a sqrt(e / |a|^2) is used, which satisfies the condition exactly; rounding its
+entries changes y y' by at most 2 EPS |a|^2 I, so k times that is added for the longest such column. A sum of n terms
+y y' is off by at most n u sum |y_i|^2 in spectral norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.certificates import budgets
+from rspca.certificates.bounds.gram import EPS, largest_eigenvalue
+from rspca.certificates.bounds.score_columns import ScoreColumns
+from rspca.certificates.bounds.score_relaxation import Dual
+from rspca.certificates.bounds.spectra import has_cholesky, power_value
+
+
+class CheckedDual(NamedTuple):
+    """A proven bound on all supports that contain the fixed features, and what it was computed from."""
+
+    upper: float
+    rho: float
+    G: Array
+    margin: float
+    """What of `upper` is rounding."""
+
+
+def checked_dual(columns: ScoreColumns, dual: Dual, k: int, fixed: Array | None = None) -> CheckedDual:
+    """Return the bound of a dual; `fixed` are numbers of columns. Columns that are left out are no longer than rho."""
+    rho = max(dual.rho, columns.longest_outside, float(np.finfo(np.float64).tiny))
+    inside = np.zeros(columns.count, dtype=bool)
+    inside[[] if fixed is None else fixed] = True
+    G, squares, rough = np.zeros((columns.length, columns.length)), 0.0, 0.0
+    for part, a, y, is_rough in _terms(columns, dual, rho):
+        terms = np.where(inside[part], a, y)
+        G += terms @ terms.T
+        squares += float(np.einsum("ij,ij->", terms, terms))
+        rough = max(rough, float(np.einsum("ij,ij->j", a, a)[is_rough].max(initial=0.0)))
+    picks = k - int(inside.sum())
+    largest = largest_above(G)
+    margin = (columns.count + 64) * EPS * squares + picks * 4.0 * EPS * rough
+    value = picks * rho + largest + margin
+    if not np.isfinite(value):
+        return CheckedDual(np.inf, rho, G, np.inf)
+    value = value * (1.0 + 8.0 * EPS)
+    return CheckedDual(value + columns.margin(k, value), rho, G, margin + columns.margin(k, value))
+
+
+def _terms(columns: ScoreColumns, dual: Dual, rho: float) -> Iterator[tuple[slice, Array, Array, Array]]:
+    """Yield columns a, their y, and whether y is a multiple of a, a block at a time."""
+    for part in columns.parts():
+        a = columns.block(part)
+        yield part, a, *_condition_met(a, _proposed(columns, dual, a, rho, dual.mu[part]), rho)
+
+
+def _proposed(columns: ScoreColumns, dual: Dual, a: Array, rho: float, mu: Array) -> Array:
+    """Return y up to its length: c_j / (mu + rho x_j) in the eigenvectors of M, and alike in all other directions."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factors = 1.0 / (mu + rho * dual.weights[:, None])
+        rest = 1.0 / (mu + rho * dual.other_weight) if dual.other_weight else np.zeros(len(mu))
+        rotated = dual.directions.T @ columns.head(a)
+        y = columns.from_head(dual.directions @ (rotated * (factors - rest))) + a * rest
+        return np.asarray(y / np.linalg.norm(y, axis=0))
+
+
+def _condition_met(a: Array, y: Array, rho: float) -> tuple[Array, Array]:
+    """Return y stretched until the condition surely holds, and where y is a multiple of a instead."""
+    p = len(a)
+    lengths = np.einsum("ij,ij->j", a, a)
+    e = lengths * (1.0 + (p + 64) * EPS) - rho
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        inner, size = np.einsum("ij,ij->j", a, y), np.einsum("ij,ij->j", y, y)
+        difference = inner**2 - e * size
+        err = (4 * p + 64) * EPS * (inner**2 + (lengths + rho) * size)
+        stretched = y * np.sqrt(rho * e / (difference - err))
+        along = a * np.sqrt(np.maximum(e, 0.0) / np.where(lengths > 0.0, lengths, 1.0))
+        usable = (difference > budgets.DUAL_CLEAR * err) & np.isfinite(stretched).all(axis=0)
+    long = e > 0.0
+    return np.where(long & usable, stretched, np.where(long, along, 0.0)), long & ~usable
+
+
+def largest_above(G: Array) -> float:
+    """Return an upper bound on l_1(G): computed where G is small, else confirmed by a Cholesky factorization."""
+    if len(G) <= budgets.EIGENVALUE_SIDE:
+        return largest_eigenvalue(G)
+    n, start = len(G), power_value(G)
+    for excess in budgets.DUAL_CHOLESKY_FACTORS:
+        t = start * (1.0 + excess)
+        if has_cholesky(t, G):
+            return float(t + 2.0 * (n + 2) * EPS * (n * t))
+    return float(np.linalg.norm(G))
+
+
+class Excluded(NamedTuple):
+    """Which columns may still be in a support that reaches a variance, and which of them must be."""
+
+    possible: Array
+    needed: Array
+
+
+def excluded(
+    columns: ScoreColumns, dual: Dual, checked: CheckedDual, k: int, least: float, fixed: Array | None = None
+) -> Excluded:
+    """Return what a dual says of single columns: numbers of those that may be in a support that reaches `least`.
+
+    With t = least - (k - |F| - 1) rho above l_1(G), l_1(G + a a' - y y') < t if and only if a'(t I - G + y y')^{-1} a
+    < 1, which is a'Pa - (a'Py)^2 / (1 + y'Py), P = (t I - G)^{-1}. Only t that exceed l_1(G) by 1e-5 of it are used, so
+    that rounding in P a is at most 1e5 p EPS, and the test asks for 1 - 1e-4, which allows for a thousand times that.
+    A column is needed if l_1(G - y y') < least - (k - |F|) rho =: t, here t <= l_1(G), which holds if t I - G has one
+    negative eigenvalue and 1 + y'Py < 0, as the determinant of t I - G + y y' then is positive.
+    """
+    inside = np.zeros(columns.count, dtype=bool)
+    inside[[] if fixed is None else fixed] = True
+    picks, everything = k - int(inside.sum()), np.arange(columns.count)
+    values, vectors = np.linalg.eigh(checked.G)
+    slack = checked.margin + 1e-9 * float(abs(values).max(initial=0.0))
+    with_it = least - (picks - 1) * checked.rho - slack
+    without = least - picks * checked.rho - slack
+    possible, needed = np.ones(columns.count, dtype=bool), inside.copy()
+    apart = 1e-5 * float(values[-1])
+    can_exclude = with_it - float(values[-1]) > apart
+    gaps = without - values
+    can_need = bool(gaps[-1] < -apart and (len(gaps) == 1 or gaps[-2] > apart))
+    if not can_exclude and not can_need:
+        return Excluded(everything, np.flatnonzero(needed))
+    for part, a, y, _ in _terms(columns, dual, checked.rho):
+        a, y = vectors.T @ a, vectors.T @ y
+        if can_exclude:
+            P = 1.0 / (with_it - values)[:, None]
+            test = (P * a**2).sum(axis=0) - (P * a * y).sum(axis=0) ** 2 / (1.0 + (P * y**2).sum(axis=0))
+            possible[part] = ~(test < 1.0 - 1e-4)
+        if can_need:
+            needed[part] |= 1.0 + (y**2 / gaps[:, None]).sum(axis=0) < -1e-4
+    possible |= inside
+    return Excluded(np.flatnonzero(possible), np.flatnonzero(needed & possible))

@@ -1,0 +1,131 @@
+"""Columns of X, or of a factor of its Gram matrix, for the dual in the space of scores, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.certificates import budgets, precision
+from rspca.certificates.bounds.gram import EPS, spectrum, top_sum
+from rspca.certificates.bounds.score_relaxation import Coordinates
+from rspca.linalg.eigen import leading_pairs
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.dense import DenseOperator
+
+
+class ScoreColumns:
+    """Columns of length p of some features, and d leading directions in which most of their length is.
+
+    `longest_outside` is the largest squared length of a feature that is left out, `errors` gives bounds on the length
+    of the error of each column, and `added` what the Gram matrix of the columns may lack in spectral norm.
+    """
+
+    def __init__(
+        self,
+        block: Callable[[slice], Array],
+        shape: tuple[int, int],
+        features: Array,
+        *,
+        basis: Array | None,
+        d: int,
+        longest_outside: float = 0.0,
+        errors: Array | None = None,
+        added: Callable[[int], float] = lambda k: 0.0,
+    ) -> None:
+        self.block, self.features, self.basis, self.d = block, features, basis, d
+        self.length, self.count = shape
+        self.longest_outside, self.errors, self.added = longest_outside, errors, added
+
+    def parts(self) -> Iterator[slice]:
+        """Yield the blocks in which columns are read."""
+        return chunks(self.count, self.length * 8, budgets.ROWS_BYTES // 4)
+
+    def head(self, a: Array) -> Array:
+        """Return columns in the leading directions."""
+        return a[: self.d] if self.basis is None else self.basis.T @ a
+
+    def from_head(self, c: Array) -> Array:
+        """Return the columns that have these leading coordinates and no others."""
+        if self.basis is not None:
+            return np.asarray(self.basis @ c)
+        return c if self.d == self.length else np.vstack([c, np.zeros((self.length - self.d, c.shape[1]))])
+
+    def coordinates(self) -> Coordinates:
+        """Return all columns in the leading directions, one a row."""
+        head, tail = np.empty((self.count, self.d)), np.empty(self.count)
+        for part in self.parts():
+            a = self.block(part)
+            c = self.head(a)
+            head[part] = c.T
+            tail[part] = np.einsum("ij,ij->j", a, a) - np.einsum("ij,ij->j", c, c)
+        others = self.length - self.d
+        return Coordinates(head, np.maximum(tail, 0.0) if others else np.zeros(self.count), others)
+
+    def margin(self, k: int, upper: float) -> float:
+        """Return what errors of the columns can add to the variance of k of them: |X_S + E| <= |X_S| + |E_S|."""
+        error = 0.0 if self.errors is None else float(np.sqrt(top_sum(self.errors**2, k)))
+        return 2.0 * float(np.sqrt(max(upper, 0.0))) * error + error**2 + self.added(k)
+
+    def only(self, numbers: Array, longest_outside: float | None = None) -> ScoreColumns:
+        """Return a part of the columns, in memory; the others are known to be in no better support."""
+        stored = np.empty((self.length, len(numbers)))
+        for part in self.parts():
+            here = np.flatnonzero((numbers >= part.start) & (numbers < part.stop))
+            if len(here):
+                stored[:, here] = self.block(part)[:, numbers[here] - part.start]
+        return ScoreColumns(
+            lambda part: stored[:, part],
+            stored.shape,
+            self.features[numbers],
+            basis=self.basis,
+            d=self.d,
+            longest_outside=self.longest_outside if longest_outside is None else longest_outside,
+            errors=None if self.errors is None else self.errors[numbers],
+            added=self.added,
+        )
+
+
+def columns_of_gram(A: Array, features: Array, added: Callable[[int], float], outside: float) -> ScoreColumns:
+    """Return columns of a factor B of a Gram matrix, A <= B'B + `rest` I: eigenvalues near zero are left out.
+
+    `spectrum` raises eigenvalues by the rounding of the decomposition, so with all of them A <= B'B.
+    """
+    pairs = spectrum(A)
+    kept = max(int(np.count_nonzero(pairs.values > budgets.SCORE_MIN_VALUE * pairs.values[0])), 1)
+    rest = float(max(pairs.values[kept], 0.0)) if kept < len(pairs.values) else 0.0
+    factor = np.sqrt(np.maximum(pairs.values[:kept], 0.0))[:, None] * pairs.vectors[:, :kept].T
+    # products of the factor: each of its columns is rounded once, and eigenvectors are orthonormal up to rounding
+    rounding = 8.0 * len(A) * EPS * float(pairs.values[0])
+    d = min(kept, budgets.SCORE_DIRECTIONS)
+    return ScoreColumns(
+        lambda part: factor[:, part],
+        factor.shape,
+        features,
+        basis=None,
+        d=d,
+        longest_outside=outside,
+        added=lambda k: added(k) + rest + rounding,
+    )
+
+
+def columns_of_data(op: OperatorMixin, features: Array, outside: float, weights: Array) -> ScoreColumns:
+    """Return columns of X itself, read from the data as they are needed."""
+    m = op.shape[0]
+    d = min(m, budgets.SCORE_DIRECTIONS)
+    basis = None
+    if d < m:
+        every = np.zeros(op.shape[1])
+        every[features] = weights
+        gram = op.samples_gram(every)
+        basis = np.linalg.qr(leading_pairs(DenseOperator(gram), d, tol=budgets.SCORE_DIRECTIONS_TOL).vectors)[0]
+    return ScoreColumns(
+        lambda part: np.ascontiguousarray(op.columns(features[part]), dtype=np.float64),
+        (m, len(features)),
+        features,
+        basis=basis,
+        d=d,
+        longest_outside=outside,
+        errors=precision.sum_error(op) * op.rounding_lengths()[features],
+    )

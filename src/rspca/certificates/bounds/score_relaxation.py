@@ -1,0 +1,208 @@
+"""The relaxation in the space of scores, maximized over matrices M: where the best dual of `checked_dual` comes from.
+
+For M > 0 of trace one let F(M) = min over rho >= 0 of k rho + sum_i mu_i(M, rho), mu_i the positive eigenvalue of
+M^{1/2} (a_i a_i' - rho I) M^{1/2}, which is the least <M, Y> over Y >= 0, Y >= a_i a_i' - rho I. F is concave, its
+gradient is G = sum y_i y_i', and its maximum is the least bound k rho + l_1(G): Li and Xie's relaxation (8). Features
+that are in the support for certain have a_i a_i' in place of y_i y_i', and count in k. With eps log det M added, G + eps M^{-1} is a multiple of the identity at the maximum, so k rho + l_1(G) is at most
+F(M) + m eps there, and eps falls in steps.
+
+M is V diag(x) V' on d leading directions and a multiple of the identity on the others, in which a column enters by its
+length only; with d = m nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.certificates import budgets
+from rspca.certificates.bounds.score_roots import newton_plain
+from rspca.linalg.lbfgs import lbfgs_steps
+
+
+class Coordinates(NamedTuple):
+    """Columns in d leading directions, one a row, the squared lengths of what is left, and how many directions that is."""
+
+    head: Array
+    tail: Array
+    others: int
+
+    @property
+    def sq_lengths(self) -> Array:
+        """Squared lengths of the columns."""
+        return np.asarray(np.einsum("ij,ij->i", self.head, self.head) + self.tail)
+
+
+class Dual(NamedTuple):
+    """A point of the relaxation: what `checked_dual` needs, and how much of each feature is taken."""
+
+    rho: float
+    mu: Array
+    """One number a feature; zero where the column is no longer than sqrt(rho)."""
+    directions: Array
+    """V, d x d: the eigenvectors of M in the leading directions."""
+    weights: Array
+    """x: the eigenvalues of M, one a direction."""
+    other_weight: float
+    """The eigenvalue of M on all other directions."""
+    taken: Array
+    """z_i, between 0 and 1, with sum k: the share of feature i."""
+    value: float
+    """F(M), which is no bound."""
+
+
+Newton = Callable[..., tuple[Array, Array]]
+
+
+class Relaxation:
+    """F(M) + eps log det M as a function of a factor R of M, for L-BFGS; remembers rho and mu as a start for the next.
+
+    `at` are the features to choose k from, `fixed` those that are taken besides.
+    """
+
+    def __init__(
+        self, at: Coordinates, k: int, rho: float, newton: Newton = newton_plain, fixed: Coordinates | None = None
+    ) -> None:
+        self.at, self.k, self.newton = at, k, newton
+        self.d = at.head.shape[1]
+        self.fixed = None if fixed is None else fixed.head.T @ fixed.head
+        self.fixed_tail = 0.0 if fixed is None else float(fixed.tail.sum())
+        self.sq_lengths = at.sq_lengths
+        self.rho, self.mu = rho, np.zeros(len(at.tail))
+        self.evaluations = 0
+
+    def start(self) -> Array:
+        """Return the factor of a multiple of the identity."""
+        return np.append(np.eye(self.d).ravel(), 1.0) / np.sqrt(self.d + self.at.others)
+
+    def objective(self, factor: Array, eps: float) -> tuple[float, Array]:
+        """Return -F(M) - eps log det M and its gradient in the factor (R, r): M = R R' and r^2 I, divided by the trace."""
+        R, r, others = factor[:-1].reshape(self.d, self.d), float(factor[-1]), self.at.others
+        total = float(factor[:-1] @ factor[:-1]) + others * r**2
+        dual, rotated = self.point(factor)
+        if dual is None:
+            return np.inf, np.zeros_like(factor)
+        scaled, tail_scale = scaled_terms(dual, rotated)
+        inner = scaled.T @ scaled
+        G = dual.directions @ inner @ dual.directions.T
+        tail = float(self.at.tail @ tail_scale**2) + self.fixed_tail  # trace of G in the other directions
+        if self.fixed is not None:
+            G += self.fixed
+        mean = float(np.sum(G * ((dual.directions * dual.weights) @ dual.directions.T))) + dual.other_weight * tail
+        count = self.d + others
+        inverse = (dual.directions / dual.weights) @ dual.directions.T  # of M; R^{-T} = M^{-1} R / total
+        gradient = (2.0 / total) * ((G + eps * inverse) @ R - (mean + eps * count) * R)
+        # d value / d r^2 = (tail + eps others / x - (mean + eps count) others) / total
+        gradient_r = 0.0
+        if others:
+            gradient_r = (2.0 * r / total) * (tail + eps * others / dual.other_weight - (mean + eps * count) * others)
+        log_det = float(np.log(dual.weights).sum()) + (others * np.log(dual.other_weight) if others else 0.0)
+        return -dual.value - eps * log_det, -np.append(gradient.ravel(), gradient_r)
+
+    def point(self, factor: Array) -> tuple[Dual | None, Array]:
+        """Return the dual that belongs to a factor, and the columns in the eigenvectors of M; None if M is singular."""
+        R, r, others = factor[:-1].reshape(self.d, self.d), float(factor[-1]), self.at.others
+        total = float(factor[:-1] @ factor[:-1]) + others * r**2
+        values, V = np.linalg.eigh(R @ R.T)
+        weights, other = values / total, r**2 / total
+        rotated = self.at.head @ V
+        if not (np.isfinite(weights).all() and weights.min() > 1e-15 and (others == 0 or other > 1e-15)):
+            return None, rotated
+        squares = rotated**2
+        if others:
+            squares, every = np.column_stack([squares, self.at.tail]), np.append(weights, other)
+        else:
+            every = weights
+        self.evaluations += 1
+        rho, mu, z = self._solved(squares, every)
+        value = self.k * rho + float(mu.sum()) + other * self.fixed_tail
+        if self.fixed is not None:
+            value += float(np.einsum("ij,ij,j->", V, self.fixed @ V, weights))
+        return Dual(rho, mu, V, weights, other, z, value), rotated
+
+    def _solved(self, squares: Array, weights: Array) -> tuple[float, Array, Array]:
+        """Return rho with sum z_i = k, the mu_i there, and the z_i; rho is near zero where even all z_i are too few."""
+        top = float(self.sq_lengths.max())
+        low, high = 0.0, top
+        rho = min(max(self.rho, 1e-12 * top), 0.999999 * top)
+        best: tuple[float, Array, Array] | None = None
+        known: list[tuple[float, float]] = []
+        mu_all, steps = self.mu, budgets.RELAXATION_NEWTON_STEPS
+        for _ in range(budgets.RELAXATION_PENALTY_STEPS):
+            long = self.sq_lengths > rho * (1.0 + 1e-12)
+            mu, D = self.newton(squares, weights, rho, np.where(long, mu_all, -1.0), steps, 1e-11)
+            mu_all = np.where(long, mu, 0.0)
+            z = np.where(long, np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
+            excess = float(z.sum()) - self.k
+            best = (rho, mu_all, z)
+            if abs(excess) <= budgets.RELAXATION_PENALTY_TOL * self.k:
+                break
+            low, high = (rho, high) if excess > 0.0 else (low, rho)
+            known.append((rho, excess))
+            rho = _next_penalty(known, low, high)
+            if rho <= 1e-12 * top or high - low <= 1e-14 * top:
+                break
+        assert best is not None
+        self.rho, self.mu = best[0], best[1]
+        return best
+
+
+def _next_penalty(known: list[tuple[float, float]], low: float, high: float) -> float:
+    """Return the next rho: where the line through the last two is zero, or the middle of where the root must be."""
+    if len(known) > 1:
+        (a, f), (b, g) = known[-2:]
+        if f != g:
+            proposed = b - g * (b - a) / (g - f)
+            if low < proposed < high:
+                return proposed
+    elif known[0][1] != 0.0:
+        a, f = known[0]
+        proposed = a * (1.05 if f > 0.0 else 0.95)
+        if low < proposed < high:
+            return proposed
+    return 0.5 * (low + high)
+
+
+def scaled_terms(dual: Dual, rotated: Array) -> tuple[Array, Array]:
+    """Return y_i in the eigenvectors of M, one a row, and the factor of what is left of the column in y_i.
+
+    y_ij = sqrt(mu_i / D_i) c_ij / (mu_i + rho x_j), and 1 / D_i = mu_i + rho z_i.
+    """
+    lengths = np.sqrt(dual.mu * (dual.mu + dual.rho * dual.taken))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = lengths[:, None] / (dual.mu[:, None] + dual.rho * dual.weights)
+        tail = lengths / (dual.mu + dual.rho * dual.other_weight)
+    return rotated * inverse, tail if dual.other_weight else np.zeros(len(rotated))
+
+
+def maximized(
+    relaxation: Relaxation, factor: Array, eps: float, *, steps: int, tol: float, stop: Callable[[], bool]
+) -> Array:
+    """Return a better factor for one eps: L-BFGS until a step gains little, or `stop`."""
+    before = np.inf
+    for number, point in enumerate(lbfgs_steps(lambda x: relaxation.objective(x, eps), factor, 0.1)):
+        factor = point.x
+        if number >= steps or stop() or (number > 3 and before - point.value <= tol * abs(point.value)):
+            break
+        before = point.value
+    return factor / np.linalg.norm(factor)
+
+
+def duals(
+    relaxation: Relaxation, lower: float, *, levels: tuple[float, ...], stop: Callable[[], bool]
+) -> Iterator[Dual]:
+    """Yield better and better duals, one a level of eps."""
+    factor = relaxation.start()
+    count = relaxation.d + relaxation.at.others
+    for level in levels:
+        eps = level * lower / count
+        factor = maximized(relaxation, factor, eps, steps=budgets.RELAXATION_STEPS, tol=0.02 * level, stop=stop)
+        dual, _ = relaxation.point(factor)
+        if dual is None:
+            return
+        yield dual
+        if stop():
+            return

@@ -1,0 +1,142 @@
+"""Branch and bound over features with the optimized dual in the scores as the bound: best bound first, valid any time."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.certificates import budgets
+from rspca.certificates.bounds.checked_dual import checked_dual, excluded
+from rspca.certificates.bounds.gram import EPS
+from rspca.certificates.bounds.score_columns import ScoreColumns
+from rspca.certificates.bounds.score_relaxation import Coordinates, Dual, Newton, Relaxation, maximized
+from rspca.certificates.search import SearchResult
+from rspca.linalg.vectors import top_k
+
+
+class Node(NamedTuple):
+    """Columns that are in the support, columns from which the others come, and what the next dual starts from."""
+
+    fixed: Array
+    free: Array
+    factor: Array
+    rho: float
+    branch: int
+    """The column on which the node is split."""
+
+
+class ScoreSearch:
+    """The search; columns are in memory, the longest first; other features are in no support that reaches `lower`.
+
+    At a node, columns much shorter than sqrt(rho) take no part in the dual, whose rho is then at least their length.
+    """
+
+    def __init__(
+        self,
+        columns: ScoreColumns,
+        k: int,
+        support: Array,
+        *,
+        tol: float,
+        out_of_time: Callable[[], bool],
+        newton: Newton,
+    ) -> None:
+        self.columns, self.k, self.tol, self.newton = columns, k, tol, newton
+        self.every = columns.block(slice(0, columns.count))
+        self.at = columns.coordinates()
+        self.sq_lengths = np.einsum("ij,ij->j", self.every, self.every) * (1.0 + (columns.length + 64) * EPS)
+        if (np.diff(self.sq_lengths) > 0.0).any():
+            raise ValueError("Columns must be in the order of their lengths, the longest first.")
+        self.out_of_time = out_of_time
+        self.support, self.lower = support, self.variance(support)
+        self.heap: list[tuple[float, int, Node]] = []
+        self.numbers, self.nodes = itertools.count(), 0
+
+    def run(self, factor: Array, rho: float, upper: float) -> SearchResult:
+        """Return the best columns found and a bound on all supports, from a dual of the root with this bound."""
+        self.enter(np.empty(0, dtype=np.intp), np.arange(self.columns.count), factor, rho, upper)
+        while self.heap and not self.out_of_time() and -self.heap[0][0] >= self.least:
+            negative, _, node = heapq.heappop(self.heap)
+            others = node.free[node.free != node.branch]
+            try:
+                self.enter(np.append(node.fixed, node.branch), others, node.factor, node.rho, -negative)
+                self.enter(node.fixed, others, node.factor, node.rho, -negative)
+            except KeyboardInterrupt:
+                heapq.heappush(self.heap, (negative, next(self.numbers), node))
+                raise
+        # supports that were closed, or lost a feature, reach less than `least`
+        upper = max([self.least, *(-entry[0] for entry in self.heap)])
+        return SearchResult(self.support, self.lower, upper, self.nodes)
+
+    @property
+    def least(self) -> float:
+        """Variance from which a support is of interest."""
+        return (1.0 + self.tol) * self.lower
+
+    def variance(self, support: Array) -> float:
+        """Return l_1 of the products of these columns."""
+        part = self.every[:, support]
+        return float(np.linalg.eigvalsh(part.T @ part)[-1])
+
+    def reached(self, support: Array) -> None:
+        """Keep a support if it is better."""
+        value = self.variance(support)
+        if value > self.lower:
+            self.support, self.lower = np.sort(support), value
+
+    def enter(self, fixed: Array, free: Array, factor: Array, rho: float, bound: float) -> None:
+        """Bound a node, leave out and take in what its dual decides, and put it on the heap unless it is closed."""
+        self.nodes += 1
+        for level in budgets.NODE_LEVELS:
+            picks = self.k - len(fixed)
+            if len(free) < picks:
+                return
+            if picks in (0, len(free)):
+                self.reached(np.concatenate([fixed, free[:picks]]))
+                return
+            long = free[: max(int(np.searchsorted(-self.sq_lengths[free], -budgets.NODE_SHORT * rho)), picks)]
+            relaxation = Relaxation(self.rows(long), picks, rho, self.newton, self.rows(fixed) if len(fixed) else None)
+            eps = level * self.lower / self.columns.length
+            factor = maximized(relaxation, factor, eps, steps=budgets.NODE_STEPS, tol=1e-4, stop=self.out_of_time)
+            dual, _ = relaxation.point(factor)
+            if dual is None:
+                return self.push(bound, Node(fixed, free, factor, rho, int(free[0])))
+            rho = dual.rho
+            self.reached(np.concatenate([fixed, long[top_k(dual.taken, picks)]]))
+            order, short = np.concatenate([fixed, long]), free[len(long) :]
+            part = self.columns.only(order, float(self.sq_lengths[short].max(initial=0.0)))
+            inside = np.arange(len(fixed))
+            padded = dual._replace(mu=np.concatenate([np.zeros(len(fixed)), dual.mu]))
+            checked = checked_dual(part, padded, self.k, inside)
+            bound = min(bound, checked.upper)
+            if bound < self.least:
+                return
+            left = excluded(part, padded, checked, self.k, self.least, inside)
+            shares = np.concatenate([np.ones(len(fixed)), dual.taken])
+            is_possible, is_needed = (np.isin(np.arange(len(order)), which) for which in left)
+            # l_1(G + a a') <= l_1(G) + |a|^2
+            short = short[checked.upper - checked.rho + self.sq_lengths[short] >= self.least]
+            is_free = is_possible & ~is_needed
+            fixed, free = order[is_needed], np.concatenate([order[is_free], short])
+            shares = np.concatenate([shares[is_free], np.zeros(len(short))])
+            if len(fixed) > self.k:
+                return
+        if len(free) <= self.k - len(fixed) or len(fixed) == self.k:
+            return self.enter(fixed, free, factor, rho, bound)
+        self.push(bound, Node(fixed, free, factor, rho, int(free[np.argmax(shares)])))
+
+    def push(self, bound: float, node: Node) -> None:
+        """Keep a node open."""
+        heapq.heappush(self.heap, (-bound, next(self.numbers), node))
+
+    def rows(self, numbers: Array) -> Coordinates:
+        """Return the coordinates of some columns."""
+        return Coordinates(self.at.head[numbers], self.at.tail[numbers], self.at.others)
+
+
+__all__ = ["Dual", "ScoreSearch"]
