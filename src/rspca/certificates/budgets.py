@@ -49,6 +49,22 @@ SEARCH_TOL_SHARE = 10.0
 """The exact search closes nodes at this fraction of the tolerance, so that rounding fits into the rest: not tuned."""
 VARIANCE_DUAL_PENALTY = 0.5
 """Penalty of the variance dual, as a multiple of the k-th largest variance: benchmarks/certificates.py."""
+RELAXATION_TIME = 0.3
+"""Share of the time left for the optimized dual in the scores: benchmarks/certificates.py."""
+RELAXATION_EVALUATIONS = 60
+"""Evaluations of the relaxation that plans assume; fifty are usual: benchmarks/certificates.py."""
+SEARCH_FIRST_FEATURES = 60
+"""Features up to which the exact search comes before the optimized dual, as it takes milliseconds: not tuned."""
+SHRUNK = 0.8
+"""Share of the features that must be left at most for bounds to be computed again on those alone: not tuned."""
+SEARCH_SHARE = 0.5
+"""Share of the time left for the exact search by rows, before that by the optimized dual: not tuned."""
+SCORE_SEARCH_LENGTH = 1200
+"""Length of columns up to which nodes are bounded by the optimized dual: not tuned."""
+SCORE_COPIES = 4
+"""Copies of all columns that such a search holds: counted, not tuned."""
+CLIMB_STEPS = 30
+"""Steps from a support that the relaxation points at to a better one: not tuned."""
 FLOPS = 1e10
 """Operations a second that plans assume, fewer than most machines do, so that plans end in time: not tuned."""
 
@@ -87,12 +103,22 @@ SCORE_LOADINGS_TOL = 1e-9
 MAX_STRETCH = 1.001
 """Arithmetic: factor by which a term of the dual in the scores is raised to cover rounding, at most."""
 
+RELAXATION_LEVELS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+"""Levels of the barrier, as shares of the variance, one after the other: benchmarks/certificates.py."""
+RELAXATION_TOL = 0.01
+"""Gain of a step, relative to the level, below which the next level begins: benchmarks/certificates.py."""
+SCORE_CUTS = (0.5, 0.25, 0.0)
+"""Shares of the expected penalty below which columns are left out at first: benchmarks/certificates.py."""
+SCORE_CUT_SLACK = 1.05
+"""Multiple of the longest column left out that the penalty must exceed, else more columns are used: not tuned."""
+PLAIN_ROOTS = 3e7
+"""Terms of sums for the relaxation that a process computes with NumPy before it compiles, half a second: not tuned."""
 RELAXATION_STEPS = 150
 """Steps of L-BFGS at one level of the barrier: benchmarks/certificates.py."""
 RELAXATION_PENALTY_STEPS = 30
-"""Values of the penalty tried to take k features in all: the secant needs five, halving thirty: not tuned."""
-RELAXATION_PENALTY_TOL = 1e-7
-"""Relative error of that number; the value of the relaxation has its square: not tuned."""
+"""Values of the penalty tried to take k features in all: lines need about five, halving thirty: not tuned."""
+RELAXATION_PENALTY_TOL = 1e-8
+"""Relative gain of the relaxation below which the penalty is not improved: far below what a step gains, not tuned."""
 RELAXATION_NEWTON_STEPS = 60
 """Steps of Newton for one eigenvalue, which converges quadratically: not tuned."""
 DUAL_CLEAR = 20.0

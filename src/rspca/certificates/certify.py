@@ -283,6 +283,7 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
+    strategy.relaxation_first(run, known, k)
     if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
         began = time.perf_counter()
         deadline = began + budgets.STEP_BY_STEP_SHARE * run.seconds_left()

@@ -14,8 +14,7 @@ from rspca.certificates import budgets
 from rspca.certificates.bounds.checked_dual import checked_dual, excluded
 from rspca.certificates.bounds.gram import EPS
 from rspca.certificates.bounds.score_columns import ScoreColumns
-from rspca.certificates.bounds.score_relaxation import Coordinates, Dual, Newton, Relaxation, maximized
-from rspca.certificates.search import SearchResult
+from rspca.certificates.bounds.score_relaxation import Coordinates, Newton, Relaxation, maximized
 from rspca.linalg.vectors import top_k
 
 
@@ -49,29 +48,38 @@ class ScoreSearch:
         self.columns, self.k, self.tol, self.newton = columns, k, tol, newton
         self.every = columns.block(slice(0, columns.count))
         self.at = columns.coordinates()
-        self.sq_lengths = np.einsum("ij,ij->j", self.every, self.every) * (1.0 + (columns.length + 64) * EPS)
-        if (np.diff(self.sq_lengths) > 0.0).any():
-            raise ValueError("Columns must be in the order of their lengths, the longest first.")
+        lengths = np.einsum("ij,ij->j", self.every, self.every) * (1.0 + (columns.length + 64) * EPS)
+        self.sq_lengths = np.maximum.accumulate(lengths[::-1])[::-1]  # in order, should rounding have changed it
         self.out_of_time = out_of_time
         self.support, self.lower = support, self.variance(support)
         self.heap: list[tuple[float, int, Node]] = []
-        self.numbers, self.nodes = itertools.count(), 0
+        self.numbers, self.nodes, self.root = itertools.count(), 0, np.inf
 
-    def run(self, factor: Array, rho: float, upper: float) -> SearchResult:
-        """Return the best columns found and a bound on all supports, from a dual of the root with this bound."""
-        self.enter(np.empty(0, dtype=np.intp), np.arange(self.columns.count), factor, rho, upper)
+    def run(self, factor: Array, rho: float, upper: float) -> None:
+        """Split nodes until all are closed or time is up, from a dual of the root with this bound."""
+        self.root = upper
+        self.enter(np.empty(0, dtype=np.intp), np.arange(self.columns.count), factor, rho, upper, self.heap)
+        self.root = 0.0
         while self.heap and not self.out_of_time() and -self.heap[0][0] >= self.least:
-            negative, _, node = heapq.heappop(self.heap)
+            entry = self.heap[0]
+            node, bound = entry[2], -entry[0]
             others = node.free[node.free != node.branch]
-            try:
-                self.enter(np.append(node.fixed, node.branch), others, node.factor, node.rho, -negative)
-                self.enter(node.fixed, others, node.factor, node.rho, -negative)
-            except KeyboardInterrupt:
-                heapq.heappush(self.heap, (negative, next(self.numbers), node))
-                raise
-        # supports that were closed, or lost a feature, reach less than `least`
-        upper = max([self.least, *(-entry[0] for entry in self.heap)])
-        return SearchResult(self.support, self.lower, upper, self.nodes)
+            children: list[tuple[float, int, Node]] = []
+            self.enter(np.append(node.fixed, node.branch), others, node.factor, node.rho, bound, children)
+            self.enter(node.fixed, others, node.factor, node.rho, bound, children)
+            for child in children:
+                heapq.heappush(self.heap, child)
+            self.heap.remove(entry)  # not before its children are there: an interrupt must lose nothing
+            heapq.heapify(self.heap)
+
+    def upper(self) -> float:
+        """Return a bound on all supports, at any time; those closed, or without a column they had, are below `least`."""
+        open_bounds = [-entry[0] for entry in self.heap]
+        return max([self.least + self.columns.margin(self.k, self.least), self.root, *open_bounds])
+
+    def start(self) -> Array:
+        """Return a start for the dual of the root."""
+        return Relaxation(self.at, self.k, 1.0).start()
 
     @property
     def least(self) -> float:
@@ -89,8 +97,16 @@ class ScoreSearch:
         if value > self.lower:
             self.support, self.lower = np.sort(support), value
 
-    def enter(self, fixed: Array, free: Array, factor: Array, rho: float, bound: float) -> None:
-        """Bound a node, leave out and take in what its dual decides, and put it on the heap unless it is closed."""
+    def enter(
+        self,
+        fixed: Array,
+        free: Array,
+        factor: Array,
+        rho: float,
+        bound: float,
+        opened: list[tuple[float, int, Node]],
+    ) -> None:
+        """Bound a node, leave out and take in what its dual decides, and add it to `opened` unless it is closed."""
         self.nodes += 1
         for level in budgets.NODE_LEVELS:
             picks = self.k - len(fixed)
@@ -105,7 +121,8 @@ class ScoreSearch:
             factor = maximized(relaxation, factor, eps, steps=budgets.NODE_STEPS, tol=1e-4, stop=self.out_of_time)
             dual, _ = relaxation.point(factor)
             if dual is None:
-                return self.push(bound, Node(fixed, free, factor, rho, int(free[0])))
+                opened.append((-bound, next(self.numbers), Node(fixed, free, factor, rho, int(free[0]))))
+                return
             rho = dual.rho
             self.reached(np.concatenate([fixed, long[top_k(dual.taken, picks)]]))
             order, short = np.concatenate([fixed, long]), free[len(long) :]
@@ -127,16 +144,12 @@ class ScoreSearch:
             if len(fixed) > self.k:
                 return
         if len(free) <= self.k - len(fixed) or len(fixed) == self.k:
-            return self.enter(fixed, free, factor, rho, bound)
-        self.push(bound, Node(fixed, free, factor, rho, int(free[np.argmax(shares)])))
-
-    def push(self, bound: float, node: Node) -> None:
-        """Keep a node open."""
-        heapq.heappush(self.heap, (-bound, next(self.numbers), node))
+            self.enter(fixed, free, factor, rho, bound, opened)
+            return
+        node = Node(fixed, free, factor, rho, int(free[np.argmax(shares)]))
+        opened.append((-bound, next(self.numbers), node))
 
     def rows(self, numbers: Array) -> Coordinates:
         """Return the coordinates of some columns."""
         return Coordinates(self.at.head[numbers], self.at.tail[numbers], self.at.others)
 
-
-__all__ = ["Dual", "ScoreSearch"]

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.loop import eligible_features
+from rspca.algorithm.polish import climb
 from rspca.base.imports import lazy
 from rspca.base.memory import has_room
 from rspca.base.types import Array
@@ -21,6 +24,7 @@ from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
+from rspca.certificates.score_stage import Outcome, of_data, of_gram, optimized_dual, score_search
 from rspca.certificates.search import search, variance_of
 from rspca.linalg.eigen import leading_pairs
 from rspca.operators.base import OperatorMixin
@@ -46,6 +50,12 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k))
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
+    outcome = None
+    if len(A) > budgets.SEARCH_FIRST_FEATURES:
+        outcome = optimized(run, A, k)
+        if outcome is not None and k < len(outcome.possible) <= budgets.SHRUNK * len(A):
+            among(run, A, k, outcome.possible)
+            return
 
     def shifted(rank: int) -> float:
         return shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(budgets.RANK_TIME)).upper
@@ -75,11 +85,45 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         run.bound("semidefinite dual", dual)
     if not run.finished():
         began = time.perf_counter()
-        tol = run.tol / budgets.SEARCH_TOL_SHARE
-        result = search(A, k, run.support, parts, tol=tol, out_of_time=run.out_of_time, examine=Examiner(run))
+        tol, clock = run.tol / budgets.SEARCH_TOL_SHARE, run.until(budgets.SEARCH_SHARE)
+        result = search(A, k, run.support, parts, tol=tol, out_of_time=clock, examine=Examiner(run))
         run.nodes += result.nodes
         run.reached(result.support, result.lower)
         run.proven("exact search", result.upper, time.perf_counter() - began)
+    if not run.finished():
+        outcome = optimized(run, A, k) if outcome is None else outcome
+        if outcome is not None and not run.finished():
+            score_search(run, of_gram(A, partial(_with_variance, A)), k, outcome)
+
+
+def optimized(run: Progress, A: Array, k: int) -> Outcome | None:
+    """Bound by the optimized dual in the scores of a factor of A; rho is the k-th largest (x_i'u)^2 at first."""
+    if run.finished() or len(A) <= k:
+        return None
+    block = A[np.ix_(run.support, run.support)]
+    values, vectors = np.linalg.eigh(block)
+    squares = (A[:, run.support] @ vectors[:, -1]) ** 2 / max(float(values[-1]), 1e-300)
+    rho = float(np.partition(squares, len(A) - k)[len(A) - k])
+    problem = of_gram(A, partial(_with_variance, A))
+    return optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
+
+
+def among(run: Progress, A: Array, k: int, possible: Array) -> None:
+    """Go on with the features that may be in a better support than the known one; the others are in none."""
+    possible = np.union1d(possible, run.support)
+    support = np.searchsorted(possible, run.support)
+    inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
+    inner.bounds, inner.upper = run.bounds, run.upper
+    try:
+        in_memory(inner, A[np.ix_(possible, possible)], k)
+    finally:
+        run.nodes, run.survivors = run.nodes + inner.nodes, inner.survivors
+        run.reached(possible[inner.support], inner.lower)
+        run.upper = min(run.upper, max(inner.upper, run.lower))
+
+
+def _with_variance(A: Array, support: Array) -> tuple[Array, float]:
+    return support, variance_of(A, support)
 
 
 def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
@@ -97,14 +141,90 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
             break
 
 
+class Stage(NamedTuple):
+    """One row of the table of what is tried from products with X."""
+
+    name: str
+    applies: Callable[[Progress, ProofState, int], bool]
+    seconds: Callable[[ProofState, int], float]
+    """Predicted time, by which stages are ordered."""
+    compute: Callable[[Progress, ProofState, int], None]
+
+
 def by_products(run: Progress, state: ProofState, k: int) -> None:
-    """Try the bounds from products with X: spectral bounds, duals in the space of scores, rows of the Gram matrix."""
-    # rows of the Gram matrix give the best bounds for few features, its spectrum for many
-    few = k <= state.op.shape[1] // budgets.ROWS_FIRST_SHARE
-    stages = (row_bounds, spectral_bounds) if few else (spectral_bounds, row_bounds)
-    for stage in stages:
-        if not run.finished():
-            stage(run, state, k)
+    """Try what applies, what is predicted to be fast first, until the gap is closed or nothing is left to try."""
+    left = [stage for stage in STAGES if stage.name not in state.done(k)]
+    while left and not run.finished():
+        left.sort(key=lambda stage: stage.seconds(state, k))
+        applicable = [stage for stage in left if stage.applies(run, state, k)]
+        if not applicable:
+            break
+        left.remove(applicable[0])
+        state.done(k).add(applicable[0].name)
+        applicable[0].compute(run, state, k)
+
+
+def relaxation_first(run: Progress, state: ProofState, k: int) -> None:
+    """Try the optimized dual in the scores before all else, where a small part of the time suffices."""
+    stage = STAGES[0]
+    soon = stage.seconds(state, k) <= budgets.RELAXATION_TIME * run.seconds_left()
+    if soon and not run.finished() and stage.applies(run, state, k):
+        state.done(k).add(stage.name)
+        stage.compute(run, state, k)
+
+
+def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by the optimized dual in the scores; if it leaves few features, go on with these in memory."""
+    scores = state.op.scores(run.support, _loadings(state.op, run.support))
+    squares = np.asarray(state.op.rmatmat(scores / np.linalg.norm(scores)), dtype=np.float64) ** 2
+    rho = float(np.partition(squares, len(squares) - k)[len(squares) - k])
+    problem = of_data(state.op, partial(_climbed, state.op, k))
+    outcome = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
+    state.outcomes[k] = outcome
+    if outcome is not None and k < len(outcome.possible) <= budgets.GRAM_FEATURES and not run.finished():
+        possible = np.union1d(outcome.possible, run.support)
+        support = np.searchsorted(possible, run.support)
+        inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
+        inner.bounds, inner.upper = run.bounds, run.upper
+        try:
+            in_memory(inner, state.op.gram_block(possible), k)
+        finally:
+            run.nodes, run.survivors = run.nodes + inner.nodes, inner.survivors
+            run.reached(possible[inner.support], inner.lower)
+            run.upper = min(run.upper, max(inner.upper, run.lower))
+
+
+def search_scores(run: Progress, state: ProofState, k: int) -> None:
+    """Search with the optimized dual at the nodes, for the rest of the time."""
+    outcome = state.outcomes[k]
+    assert outcome is not None
+    score_search(run, of_data(state.op, partial(_climbed, state.op, k)), k, outcome)
+
+
+def _can_search(run: Progress, state: ProofState, k: int) -> bool:
+    outcome, m = state.outcomes.get(k), state.op.shape[0]
+    if outcome is None or not state.op.has_samples:
+        return False
+    return m <= budgets.SCORE_SEARCH_LENGTH and has_room(budgets.SCORE_COPIES * 8 * m * len(outcome.possible))
+
+
+def _relaxation_seconds(state: ProofState, k: int) -> float:
+    m, n = state.op.shape
+    small = min(m, n)
+    return 4.0 * budgets.RELAXATION_EVALUATIONS * n * min(small, budgets.SCORE_DIRECTIONS) ** 2 / budgets.FLOPS
+
+
+def _can_relax(run: Progress, state: ProofState, k: int) -> bool:
+    m, n = state.op.shape
+    return k < n and min(m, n) <= budgets.SPECTRUM_SIDE and m * n * min(m, n) <= budgets.FLOPS * run.seconds_left()
+
+
+def _climbed(op: OperatorMixin, k: int, support: Array) -> tuple[Array, float]:
+    """Return a support that steps from the given one lead to, and a variance that it surely has."""
+    start = np.zeros(op.shape[1])
+    start[support] = _loadings(op, support)
+    end = climb(op, start, k, choice=Choice(eligible_features(op), None), tol=1e-9, max_iter=budgets.CLIMB_STEPS)
+    return end.support, op.attained(end.support, _loadings(op, end.support))
 
 
 def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
@@ -151,6 +271,32 @@ def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
     return [rank for rank in ranks if rank <= budgets.FIRST_RANKS or (rank <= len(falls) and falls[rank - 1])]
 
 
+def _rows_seconds(state: ProofState, k: int) -> float:
+    m, n = state.op.shape
+    # rows of the Gram matrix give the best bounds for few features, its spectrum for many
+    late = 1.0 if k <= n // budgets.ROWS_FIRST_SHARE else 10.0
+    return late * 2.0 * m * n * n / budgets.FLOPS
+
+
+def _spectrum_seconds(state: ProofState, k: int) -> float:
+    m, n = state.op.shape
+    late = 10.0 if k <= n // budgets.ROWS_FIRST_SHARE else 1.0
+    return late * 2.0 * m * n * max(min(m, n), n // budgets.ROWS_FIRST_SHARE) / budgets.FLOPS
+
+
+def _always(run: Progress, state: ProofState, k: int) -> bool:
+    return True
+
+
+STAGES = (
+    Stage("relaxed scores", _can_relax, _relaxation_seconds, relaxed_scores),
+    Stage("rows", _always, _rows_seconds, row_bounds),
+    Stage("spectrum", _always, _spectrum_seconds, spectral_bounds),
+    Stage("search by scores", _can_search, lambda state, k: np.inf, search_scores),
+)
+"""What is tried from products with X; docs/method.md describes the bounds."""
+
+
 class ProofState:
     """Results for one operator that proofs for several k share: its spectrum, and certified results for small k.
 
@@ -161,7 +307,14 @@ class ProofState:
         self.given, self.op = given, given.to_float64()
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
+        self.outcomes: dict[int, Outcome | None] = {}
+        """What the optimized dual left, by k."""
+        self._done: dict[int, set[str]] = {}
         self._spectrum: ProvenSpectrum | None = None
+
+    def done(self, k: int) -> set[str]:
+        """Return the names of the stages that were computed for k."""
+        return self._done.setdefault(k, set())
 
     def affordable(self, seconds: float) -> bool:
         """Return whether the spectrum is known, or can be computed in this time and in the free memory."""

@@ -68,6 +68,10 @@ class ScoreColumns:
         error = 0.0 if self.errors is None else float(np.sqrt(top_sum(self.errors**2, k)))
         return 2.0 * float(np.sqrt(max(upper, 0.0))) * error + error**2 + self.added(k)
 
+    def in_memory(self) -> ScoreColumns:
+        """Return the same columns in memory, all at once."""
+        return self.only(np.arange(self.count))
+
     def only(self, numbers: Array, longest_outside: float | None = None) -> ScoreColumns:
         """Return a part of the columns, in memory; the others are known to be in no better support."""
         stored = np.empty((self.length, len(numbers)))

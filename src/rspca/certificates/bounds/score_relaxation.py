@@ -7,12 +7,12 @@ that are in the support for certain have a_i a_i' in place of y_i y_i', and coun
 F(M) + m eps there, and eps falls in steps.
 
 M is V diag(x) V' on d leading directions and a multiple of the identity on the others, in which a column enters by its
-length only; with d = m nothing is left out.
+length only, and whose trace enters the barrier as one more eigenvalue; with d = m nothing is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -74,14 +74,21 @@ class Relaxation:
         self.rho, self.mu = rho, np.zeros(len(at.tail))
         self.evaluations = 0
 
+    @property
+    def eigenvalues(self) -> int:
+        """Eigenvalues in the barrier: those in the leading directions, and one for all others."""
+        return self.d + bool(self.at.others)
+
     def start(self) -> Array:
-        """Return the factor of a multiple of the identity."""
-        return np.append(np.eye(self.d).ravel(), 1.0) / np.sqrt(self.d + self.at.others)
+        """Return the factor of a matrix that is larger where the columns are longer."""
+        sums = np.einsum("ij,ij->j", self.at.head, self.at.head)
+        weights = 0.5 / self.d + 0.5 * sums / max(float(sums.sum()), 1e-300)
+        return np.append(np.diag(np.sqrt(weights)).ravel(), np.sqrt(0.1))
 
     def objective(self, factor: Array, eps: float) -> tuple[float, Array]:
-        """Return -F(M) - eps log det M and its gradient in the factor (R, r): M = R R' and r^2 I, divided by the trace."""
+        """Return -F(M) - eps log det M and its gradient in the factor (R, r): M is R R' and (r^2 / others) I, divided by the trace."""
         R, r, others = factor[:-1].reshape(self.d, self.d), float(factor[-1]), self.at.others
-        total = float(factor[:-1] @ factor[:-1]) + others * r**2
+        total = float(factor[:-1] @ factor[:-1]) + (r**2 if others else 0.0)
         dual, rotated = self.point(factor)
         if dual is None:
             return np.inf, np.zeros_like(factor)
@@ -92,22 +99,22 @@ class Relaxation:
         if self.fixed is not None:
             G += self.fixed
         mean = float(np.sum(G * ((dual.directions * dual.weights) @ dual.directions.T))) + dual.other_weight * tail
-        count = self.d + others
+        count = self.eigenvalues
         inverse = (dual.directions / dual.weights) @ dual.directions.T  # of M; R^{-T} = M^{-1} R / total
         gradient = (2.0 / total) * ((G + eps * inverse) @ R - (mean + eps * count) * R)
-        # d value / d r^2 = (tail + eps others / x - (mean + eps count) others) / total
         gradient_r = 0.0
-        if others:
-            gradient_r = (2.0 * r / total) * (tail + eps * others / dual.other_weight - (mean + eps * count) * others)
-        log_det = float(np.log(dual.weights).sum()) + (others * np.log(dual.other_weight) if others else 0.0)
+        if others:  # the trace of M there is r^2 / total, along which the value grows by tail / others
+            along = tail / others + eps / (others * dual.other_weight)
+            gradient_r = (2.0 * r / total) * (along - mean - eps * count)
+        log_det = float(np.log(dual.weights).sum()) + (np.log(others * dual.other_weight) if others else 0.0)
         return -dual.value - eps * log_det, -np.append(gradient.ravel(), gradient_r)
 
     def point(self, factor: Array) -> tuple[Dual | None, Array]:
         """Return the dual that belongs to a factor, and the columns in the eigenvectors of M; None if M is singular."""
         R, r, others = factor[:-1].reshape(self.d, self.d), float(factor[-1]), self.at.others
-        total = float(factor[:-1] @ factor[:-1]) + others * r**2
+        total = float(factor[:-1] @ factor[:-1]) + (r**2 if others else 0.0)
         values, V = np.linalg.eigh(R @ R.T)
-        weights, other = values / total, r**2 / total
+        weights, other = values / total, (r**2 / (total * others) if others else 0.0)
         rotated = self.at.head @ V
         if not (np.isfinite(weights).all() and weights.min() > 1e-15 and (others == 0 or other > 1e-15)):
             return None, rotated
@@ -124,46 +131,41 @@ class Relaxation:
         return Dual(rho, mu, V, weights, other, z, value), rotated
 
     def _solved(self, squares: Array, weights: Array) -> tuple[float, Array, Array]:
-        """Return rho with sum z_i = k, the mu_i there, and the z_i; rho is near zero where even all z_i are too few."""
+        """Return the best rho, the mu_i there, and the z_i: k rho + sum mu_i is convex in rho, with slope k - sum z_i.
+
+        It has kinks where |a_i|^2 = rho, so it stops where the bounds on rho leave nothing to gain.
+        """
         top = float(self.sq_lengths.max())
-        low, high = 0.0, top
-        rho = min(max(self.rho, 1e-12 * top), 0.999999 * top)
-        best: tuple[float, Array, Array] | None = None
-        known: list[tuple[float, float]] = []
+        low, high, slopes = 0.0, top, [np.nan, float(self.k)]
+        rho = min(max(self.rho, 1e-9 * top), 0.999999 * top)
         mu_all, steps = self.mu, budgets.RELAXATION_NEWTON_STEPS
-        for _ in range(budgets.RELAXATION_PENALTY_STEPS):
+        for number in range(budgets.RELAXATION_PENALTY_STEPS):
             long = self.sq_lengths > rho * (1.0 + 1e-12)
-            mu, D = self.newton(squares, weights, rho, np.where(long, mu_all, -1.0), steps, 1e-11)
+            mu, D = self.newton(squares, weights, rho, np.where(long, mu_all, -1.0), steps, 1e-10)
             mu_all = np.where(long, mu, 0.0)
             z = np.where(long, np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
-            excess = float(z.sum()) - self.k
-            best = (rho, mu_all, z)
-            if abs(excess) <= budgets.RELAXATION_PENALTY_TOL * self.k:
+            slope = self.k - float(z.sum())
+            if slope < 0.0:
+                low, slopes[0] = rho, slope
+                gain = -slope * (high - rho)
+            else:
+                high, slopes[1] = rho, slope
+                gain = slope * (rho - low)
+            here = (rho, mu_all, z)
+            if gain <= budgets.RELAXATION_PENALTY_TOL * (self.k * rho + float(mu_all.sum())) or high <= 1e-9 * top:
                 break
-            low, high = (rho, high) if excess > 0.0 else (low, rho)
-            known.append((rho, excess))
-            rho = _next_penalty(known, low, high)
-            if rho <= 1e-12 * top or high - low <= 1e-14 * top:
-                break
-        assert best is not None
-        self.rho, self.mu = best[0], best[1]
-        return best
-
-
-def _next_penalty(known: list[tuple[float, float]], low: float, high: float) -> float:
-    """Return the next rho: where the line through the last two is zero, or the middle of where the root must be."""
-    if len(known) > 1:
-        (a, f), (b, g) = known[-2:]
-        if f != g:
-            proposed = b - g * (b - a) / (g - f)
-            if low < proposed < high:
-                return proposed
-    elif known[0][1] != 0.0:
-        a, f = known[0]
-        proposed = a * (1.05 if f > 0.0 else 0.95)
-        if low < proposed < high:
-            return proposed
-    return 0.5 * (low + high)
+            # in turn where the line between the known slopes is zero, and the middle; a step of a tenth before
+            if np.isnan(slopes[0]):
+                rho = 0.9 * high if number < 3 else 0.25 * high
+            elif high == top and number < 3:
+                rho = min(1.1 * low, 0.5 * (low + top))
+            elif number % 3 == 2:
+                rho = 0.5 * (low + high)
+            else:
+                share = slopes[0] / (slopes[0] - slopes[1])
+                rho = low + min(max(share, 0.02), 0.98) * (high - low)
+        self.rho, self.mu = here[0], here[1]
+        return here
 
 
 def scaled_terms(dual: Dual, rotated: Array) -> tuple[Array, Array]:
@@ -191,18 +193,7 @@ def maximized(
     return factor / np.linalg.norm(factor)
 
 
-def duals(
-    relaxation: Relaxation, lower: float, *, levels: tuple[float, ...], stop: Callable[[], bool]
-) -> Iterator[Dual]:
-    """Yield better and better duals, one a level of eps."""
-    factor = relaxation.start()
-    count = relaxation.d + relaxation.at.others
-    for level in levels:
-        eps = level * lower / count
-        factor = maximized(relaxation, factor, eps, steps=budgets.RELAXATION_STEPS, tol=0.02 * level, stop=stop)
-        dual, _ = relaxation.point(factor)
-        if dual is None:
-            return
-        yield dual
-        if stop():
-            return
+def factor_of(dual: Dual) -> Array:
+    """Return a factor of the matrix M of a dual, as a start for the next."""
+    others = max(1.0 - float(dual.weights.sum()), 0.0)
+    return np.append((dual.directions * np.sqrt(dual.weights)).ravel(), np.sqrt(others))
