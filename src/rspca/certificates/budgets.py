@@ -33,6 +33,8 @@ PENALTIES = 5
 """Penalties at which the dual in the scores is tried: benchmarks/certificates.py."""
 HOPELESS_RATIO = 1.3
 """Multiple of the least bound above which the other penalties are not tried: benchmarks/certificates.py."""
+HOPELESS_GAP = 3.0
+"""Multiple of the least gap above which a rank ends the trial of larger ones: benchmarks/certificates.py."""
 RANKS = (1, 2, 3, 4, 5, 6)
 """Ranks of the shifted low-rank bound; directions grow exponentially with the rank: benchmarks/certificates.py."""
 FIRST_RANKS = 3
@@ -94,6 +96,17 @@ THRESHOLD_GRID = 8
 """Levels of the soft threshold on the first, coarse grid: benchmarks/certificates.py."""
 THRESHOLD_STEPS = 12
 """Golden sections of the level after that; the interval shrinks by 300: benchmarks/certificates.py."""
+KEPT_ENTRIES = 8_000_000
+"""Entries of the Gram matrix that are kept for the soft threshold, 200 MB: limit of memory, not tuned."""
+KEPT_LEVEL = 0.5
+"""Share of the mean variance of k features above which entries are kept; the best levels are from 0.65 to 0.95 of
+it: benchmarks/certificates.py."""
+THRESHOLD_LEVELS = 24
+"""Levels of the soft threshold by blocks on the first grid: benchmarks/certificates.py."""
+THRESHOLD_REFINEMENTS = 4
+"""Halvings of the steps between these levels around the best: benchmarks/certificates.py."""
+BLOCK_FEATURES = 2500
+"""Features of a block up to which its largest eigenvalue is computed, 50 MB: benchmarks/certificates.py."""
 ROWS_BYTES = 1 << 26
 """Bytes of the pieces of the Gram matrix that exist at a time: limit of memory, not tuned."""
 CONE_MIN_EIGENVALUE = 1e-7

@@ -286,7 +286,7 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
     strategy.relaxation_first(run, known, k)
     if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
         began = time.perf_counter()
-        deadline = began + budgets.STEP_BY_STEP_SHARE * run.seconds_left()
+        deadline = began + strategy.share_of_steps(run, known, k) * run.seconds_left()
         half = Progress(run.support, run.lower, tol=run.tol, deadline=deadline, parent=run)
         for step in certified_steps(known, k, half):
             if step.k == k:

@@ -1,4 +1,4 @@
-"""Branch and bound over features with the optimized dual in the scores as the bound: best bound first, valid any time."""
+"""Branch and bound over features with the optimized dual in the scores: best bound first, valid at any time."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ScoreSearch:
             heapq.heapify(self.heap)
 
     def upper(self) -> float:
-        """Return a bound on all supports, at any time; those closed, or without a column they had, are below `least`."""
+        """Return a bound on all supports, at any time; those that are in no open node are below `least`."""
         open_bounds = [-entry[0] for entry in self.heap]
         return max([self.least + self.columns.margin(self.k, self.least), self.root, *open_bounds])
 
@@ -152,4 +152,3 @@ class ScoreSearch:
     def rows(self, numbers: Array) -> Coordinates:
         """Return the coordinates of some columns."""
         return Coordinates(self.at.head[numbers], self.at.tail[numbers], self.at.others)
-

@@ -48,7 +48,7 @@ def of_data(op: OperatorMixin, improved: Callable[[Array], tuple[Array, float]])
 
     def columns(features: Array, outside: float, rho: float) -> ScoreColumns:
         if len(features) >= op.shape[0] and op.has_samples:
-            weights = np.maximum(1.0 - rho / norms[features], 0.05)
+            weights = np.maximum(1.0 - rho / np.maximum(norms[features], 1e-300), 0.05)
             return columns_of_data(op, features, outside, weights)
         return columns_of_gram(op.gram_block(features), features, missing, outside)
 
@@ -71,7 +71,7 @@ def of_gram(A: Array, improved: Callable[[Array], tuple[Array, float]]) -> Probl
 def optimized_dual(run: Progress, problem: Problem, k: int, rho: float, *, share: float) -> Outcome | None:
     """Bound by the best dual that this share of the time finds; None where there is nothing to optimize.
 
-    Columns much shorter than sqrt(rho) are left out at first, `rho` being a guess; then the dual may use no smaller one.
+    Columns much shorter than sqrt(rho) are left out at first, `rho` being a guess; the dual can use no smaller one then.
     """
     began, clock = time.perf_counter(), run.until(share)
     possible = np.arange(len(problem.sq_norms))
@@ -99,7 +99,7 @@ def optimized_dual(run: Progress, problem: Problem, k: int, rho: float, *, share
             if checked.upper < best:
                 best = checked.upper
                 left = possible_features(problem, columns, dual, checked, k, run.lower)
-                outcome = Outcome(np.intersect1d(possible, left), factor_of(dual), dual.rho, run.upper)
+                outcome = Outcome(np.intersect1d(possible, left), factor_of(dual), dual.rho, checked.upper)
             elif last:  # twice no better: directions that are not optimized matter more from here on
                 break
             last = checked.upper > best
@@ -154,4 +154,3 @@ def score_search(run: Progress, problem: Problem, k: int, outcome: Outcome) -> N
         run.reached(*problem.improved(np.sort(order[search.support])))
         # what was excluded before reaches no more than the variance known then
         run.proven(SEARCH_NAME, max(search.upper(), run.lower), time.perf_counter() - began)
-

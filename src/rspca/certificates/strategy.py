@@ -22,6 +22,7 @@ from rspca.certificates.bounds.elimination import by_blocks, by_variance, stream
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
+from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
 from rspca.certificates.score_stage import Outcome, of_data, of_gram, optimized_dual, score_search
@@ -53,8 +54,11 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     outcome = None
     if len(A) > budgets.SEARCH_FIRST_FEATURES:
         outcome = optimized(run, A, k)
-        if outcome is not None and k < len(outcome.possible) <= budgets.SHRUNK * len(A):
-            among(run, A, k, outcome.possible)
+        if outcome is not None and len(outcome.possible) <= budgets.SHRUNK * len(A) and not run.finished():
+            among(run, lambda left: A[np.ix_(left, left)], k, outcome.possible)
+            return
+        if outcome is not None and run.upper >= outcome.upper and not run.finished():  # it has the least bound
+            score_search(run, of_gram(A, partial(_with_variance, A)), k, outcome)
             return
 
     def shifted(rank: int) -> float:
@@ -108,14 +112,22 @@ def optimized(run: Progress, A: Array, k: int) -> Outcome | None:
     return optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
 
 
-def among(run: Progress, A: Array, k: int, possible: Array) -> None:
-    """Go on with the features that may be in a better support than the known one; the others are in none."""
+def among(run: Progress, gram: Callable[[Array], Array], k: int, possible: Array) -> None:
+    """Go on with the features that may be in a better support than the known one; the others are in none.
+
+    A known support may be smaller than k, and all that is left may be no more than k.
+    """
     possible = np.union1d(possible, run.support)
+    A = gram(possible)
     support = np.searchsorted(possible, run.support)
     inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
     inner.bounds, inner.upper = run.bounds, run.upper
     try:
-        in_memory(inner, A[np.ix_(possible, possible)], k)
+        if len(possible) <= k:
+            inner.survivors = len(possible)
+            inner.proven("all that is left", max(B.largest_eigenvalue(A), run.lower), 0.0)
+        else:
+            in_memory(inner, A, k)
     finally:
         run.nodes, run.survivors = run.nodes + inner.nodes, inner.survivors
         run.reached(possible[inner.support], inner.lower)
@@ -181,17 +193,8 @@ def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
     problem = of_data(state.op, partial(_climbed, state.op, k))
     outcome = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
     state.outcomes[k] = outcome
-    if outcome is not None and k < len(outcome.possible) <= budgets.GRAM_FEATURES and not run.finished():
-        possible = np.union1d(outcome.possible, run.support)
-        support = np.searchsorted(possible, run.support)
-        inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
-        inner.bounds, inner.upper = run.bounds, run.upper
-        try:
-            in_memory(inner, state.op.gram_block(possible), k)
-        finally:
-            run.nodes, run.survivors = run.nodes + inner.nodes, inner.survivors
-            run.reached(possible[inner.support], inner.lower)
-            run.upper = min(run.upper, max(inner.upper, run.lower))
+    if outcome is not None and len(outcome.possible) <= budgets.GRAM_FEATURES and not run.finished():
+        among(run, state.op.gram_block, k, outcome.possible)
 
 
 def search_scores(run: Progress, state: ProofState, k: int) -> None:
@@ -201,9 +204,16 @@ def search_scores(run: Progress, state: ProofState, k: int) -> None:
     score_search(run, of_data(state.op, partial(_climbed, state.op, k)), k, outcome)
 
 
+def share_of_steps(run: Progress, state: ProofState, k: int) -> float:
+    """Return the share of the time left for a proof feature by feature: less where a search can use it."""
+    return budgets.STEP_BY_STEP_SHARE * (0.2 if _can_search(run, state, k) else 1.0)
+
+
 def _can_search(run: Progress, state: ProofState, k: int) -> bool:
     outcome, m = state.outcomes.get(k), state.op.shape[0]
     if outcome is None or not state.op.has_samples:
+        return False
+    if outcome.upper - run.lower > budgets.PART_MAX_GAP * (run.upper - run.lower):  # nodes would begin far above
         return False
     return m <= budgets.SCORE_SEARCH_LENGTH and has_room(budgets.SCORE_COPIES * 8 * m * len(outcome.possible))
 
@@ -245,6 +255,9 @@ def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
             share = budgets.LAST_RANK_TIME if rank == ranks[-1] else budgets.RANK_TIME_LARGE
             cones = shifted_low_rank(pairs, k, rank, tol=budgets.RANK_TOL, out_of_time=run.until(share))
             run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
+            gap = cones.upper - run.lower
+            if rank >= budgets.FIRST_RANKS and gap > budgets.HOPELESS_GAP * (run.upper - run.lower):
+                break
     if m <= n:
         scores_bounds(run, op, k)
         threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
@@ -258,10 +271,19 @@ def row_bounds(run: Progress, state: ProofState, k: int) -> None:
     if 2.0 * m * n * n > budgets.FLOPS * run.seconds_left() or k > n // budgets.ROWS_MAX_SHARE:
         return
     began = time.perf_counter()
-    rows = streamed_rows(op, k, out_of_time=run.out_of_time)
+    kept = KeptEntries(budgets.KEPT_LEVEL * run.lower / k)
+    rows = streamed_rows(op, k, out_of_time=run.out_of_time, keep=kept.add)
     if rows is not None:
+        state.kept[k] = kept
         run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
         run.proven("gershgorin", rows.gershgorin, 0.0)
+
+
+def threshold_bounds(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by the soft threshold and the semidefinite dual, by blocks of the entries that a read of X'X kept."""
+    kept = state.kept.pop(k)
+    clock = run.until(budgets.THRESHOLD_TIME)
+    run.bound("soft threshold by blocks", lambda: best_threshold(state.op, k, kept, out_of_time=clock))
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
@@ -292,6 +314,7 @@ STAGES = (
     Stage("relaxed scores", _can_relax, _relaxation_seconds, relaxed_scores),
     Stage("rows", _always, _rows_seconds, row_bounds),
     Stage("spectrum", _always, _spectrum_seconds, spectral_bounds),
+    Stage("blocks", lambda run, state, k: k in state.kept, lambda state, k: 0.0, threshold_bounds),
     Stage("search by scores", _can_search, lambda state, k: np.inf, search_scores),
 )
 """What is tried from products with X; docs/method.md describes the bounds."""
@@ -309,6 +332,8 @@ class ProofState:
         """Certified results for k = 1, 2, ..."""
         self.outcomes: dict[int, Outcome | None] = {}
         """What the optimized dual left, by k."""
+        self.kept: dict[int, KeptEntries] = {}
+        """Entries of the Gram matrix above a level, by k."""
         self._done: dict[int, set[str]] = {}
         self._spectrum: ProvenSpectrum | None = None
 

@@ -49,13 +49,23 @@ class RowBounds(NamedTuple):
     gershgorin: float
 
 
-def streamed_rows(op: OperatorMixin, k: int, *, out_of_time: Callable[[], bool]) -> RowBounds | None:
-    """Return `bounds.frobenius` and `bounds.gershgorin` from blocks of rows of X'X; None if time ran out."""
+def streamed_rows(
+    op: OperatorMixin,
+    k: int,
+    *,
+    out_of_time: Callable[[], bool],
+    keep: Callable[[int, Array], None] = lambda first, rows: None,
+) -> RowBounds | None:
+    """Return `bounds.frobenius` and `bounds.gershgorin` from blocks of rows of X'X; None if time ran out.
+
+    `keep` sees each block as well, with the number of its first row.
+    """
     n, diagonal = op.shape[1], precision.sq_norms(op)
     energy, sums = np.empty(n), np.empty(n)
     for part, rows in _rows(op):
         if out_of_time():
             return None
+        keep(part.start, rows)
         top = np.partition(rows**2, n - k + 1, axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))
         energy[part] = top.sum(axis=1)
         sums[part] = np.sqrt(top).sum(axis=1)

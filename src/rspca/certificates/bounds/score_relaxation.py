@@ -3,8 +3,9 @@
 For M > 0 of trace one let F(M) = min over rho >= 0 of k rho + sum_i mu_i(M, rho), mu_i the positive eigenvalue of
 M^{1/2} (a_i a_i' - rho I) M^{1/2}, which is the least <M, Y> over Y >= 0, Y >= a_i a_i' - rho I. F is concave, its
 gradient is G = sum y_i y_i', and its maximum is the least bound k rho + l_1(G): Li and Xie's relaxation (8). Features
-that are in the support for certain have a_i a_i' in place of y_i y_i', and count in k. With eps log det M added, G + eps M^{-1} is a multiple of the identity at the maximum, so k rho + l_1(G) is at most
-F(M) + m eps there, and eps falls in steps.
+that are in the support for certain have a_i a_i' in place of y_i y_i', and count in k. With eps log det M added, G +
+eps M^{-1} is a multiple of the identity at the maximum, so k rho + l_1(G) is at most F(M) + m eps there, and eps falls
+in steps.
 
 M is V diag(x) V' on d leading directions and a multiple of the identity on the others, in which a column enters by its
 length only, and whose trace enters the barrier as one more eigenvalue; with d = m nothing is left out.
@@ -24,7 +25,7 @@ from rspca.linalg.lbfgs import lbfgs_steps
 
 
 class Coordinates(NamedTuple):
-    """Columns in d leading directions, one a row, the squared lengths of what is left, and how many directions that is."""
+    """Columns in d leading directions, one a row, the squared lengths of what is left, and in how many directions."""
 
     head: Array
     tail: Array
@@ -86,7 +87,10 @@ class Relaxation:
         return np.append(np.diag(np.sqrt(weights)).ravel(), np.sqrt(0.1))
 
     def objective(self, factor: Array, eps: float) -> tuple[float, Array]:
-        """Return -F(M) - eps log det M and its gradient in the factor (R, r): M is R R' and (r^2 / others) I, divided by the trace."""
+        """Return -F(M) - eps log det M and its gradient in the factor (R, r).
+
+        M is R R' in the leading directions and (r^2 / others) I in the others, divided by the trace.
+        """
         R, r, others = factor[:-1].reshape(self.d, self.d), float(factor[-1]), self.at.others
         total = float(factor[:-1] @ factor[:-1]) + (r**2 if others else 0.0)
         dual, rotated = self.point(factor)

@@ -1,7 +1,7 @@
 """The numbers mu_i and rho of the relaxation in the scores, by Newton steps: vectorized NumPy, and loops for numba.
 
-For weights x_j > 0 and squares c_ij^2, mu_i(rho) > 0 solves sum_j x_j c_ij^2 / (mu + rho x_j) = 1, where sum_j c_ij^2 is
-above rho, and is zero elsewhere. -d mu_i / d rho = z_i = (1 / D_i - mu_i) / rho, D_i = sum_j x_j c_ij^2 / (mu + rho
+For weights x_j > 0 and squares c_ij^2, mu_i(rho) > 0 solves sum_j x_j c_ij^2 / (mu + rho x_j) = 1, where sum_j c_ij^2
+is above rho, and is zero elsewhere. -d mu_i / d rho = z_i = (1 / D_i - mu_i) / rho, D_i = sum_j x_j c_ij^2 / (mu + rho
 x_j)^2: it is between 0 and 1, and decreases in rho. No proof depends on these numbers: `checked_dual` allows any.
 """
 
