@@ -50,13 +50,15 @@ def of_data(op: OperatorMixin, improved: Callable[[Array], tuple[Array, float]])
         if len(features) >= op.shape[0] and op.has_samples:
             weights = np.maximum(1.0 - rho / np.maximum(norms[features], 1e-300), 0.05)
             return columns_of_data(op, features, outside, weights)
-        return columns_of_gram(op.gram_block(features), features, missing, outside)
-
-    def missing(k: int) -> float:
-        return 2.0 * precision.sum_error(op) * float(top_sum(op.rounding_lengths() ** 2, k))
+        return columns_of_gram(op.gram_block(features), features, missing_from_products(op), outside)
 
     norms = precision.sq_norms(op)
     return Problem(norms, columns, improved)
+
+
+def missing_from_products(op: OperatorMixin) -> Callable[[int], float]:
+    """Return a bound on what computed products of k columns may lack, in spectral norm: e r_i r_j in each entry."""
+    return lambda k: 2.0 * precision.sum_error(op) * float(top_sum(op.rounding_lengths() ** 2, k))
 
 
 def of_gram(A: Array, improved: Callable[[Array], tuple[Array, float]]) -> Problem:
@@ -71,7 +73,7 @@ def of_gram(A: Array, improved: Callable[[Array], tuple[Array, float]]) -> Probl
 def optimized_dual(run: Progress, problem: Problem, k: int, rho: float, *, share: float) -> Outcome | None:
     """Bound by the best dual that this share of the time finds; None where there is nothing to optimize.
 
-    Columns much shorter than sqrt(rho) are left out at first, `rho` being a guess; the dual can use no smaller one then.
+    Columns much shorter than sqrt(rho) are left out at first, `rho` being a guess; the dual then uses none smaller.
     """
     began, clock = time.perf_counter(), run.until(share)
     possible = np.arange(len(problem.sq_norms))

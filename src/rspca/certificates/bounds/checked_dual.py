@@ -15,8 +15,8 @@ l_1(G + a_i a_i' - y_i y_i'). If it is not in S, y_i is not needed: (k - |F|) rh
 Rounding. a and y are numbers in memory, so only the check of the condition and G have errors. With u the rounding unit,
 EPS = 2 u, and p the length of columns: |a|^2 is known to p u |a|^2, so e = |a|^2 - rho + (p + 64) EPS |a|^2 is at least
 |a|^2 - rho. Stretching y by s gives the condition s^2 ((a'y)^2 - e |y|^2) >= e rho. The computed (a'y)^2 - e |y|^2 is
-off by at most (4 p + 16) u |a|^2 |y|^2, rounding the entries of s y included, and err = (4 p + 64) EPS ((a'y)^2 + (|a|^2
-+ rho) |y|^2) is twice that and more; s^2 = e rho / (difference - err) has the rest of it for its own rounding. Where the
+off by at most (4 p + 16) u |a|^2 |y|^2, rounding the entries of s y included. err = (4 p + 64) EPS ((a'y)^2 + (|a|^2 +
+rho) |y|^2) is twice that and more; s^2 = e rho / (difference - err) has the rest of it for its own rounding. Where the
 difference is not clearly above err, y = a sqrt(e / |a|^2) is used, which satisfies the condition exactly; rounding its
 entries changes y y' by at most 2 EPS |a|^2 I, so k times that is added for the longest such column. A sum of n terms
 y y' is off by at most n u sum |y_i|^2 in spectral norm.

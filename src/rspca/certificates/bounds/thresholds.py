@@ -72,7 +72,7 @@ def best_threshold(op: OperatorMixin, k: int, kept: KeptEntries, *, out_of_time:
     i, j, values = kept.entries()
     diagonal = precision.sq_norms(op)
     slack = 2.0 * precision.sum_error(op) * float(top_sum(op.rounding_lengths() ** 2, k))
-    top = float(np.abs(values).max(initial=kept.level))
+    top = max(float(np.abs(values).max(initial=kept.level)), 1e-300)
     best, best_level, blocks = np.inf, top, None
 
     def at(level: float) -> float:
@@ -113,8 +113,10 @@ def blocks_above(diagonal: Array, i: Array, j: Array, values: Array, level: floa
     if sizes.max() > budgets.BLOCK_FEATURES:
         return None
     alone = sizes[labels] == 1
-    best = float(diagonal[alone].max(initial=0.0))
-    features, others = np.array([int(np.argmax(np.where(alone, diagonal, -1.0)))]), 0.0
+    # two largest of the features that are alone
+    single = np.where(alone, diagonal, 0.0)
+    features = np.array([int(np.argmax(single))])
+    best, others = float(single[features[0]]), float(np.delete(single, features[0]).max(initial=0.0))
     # no eigenvalue of a block exceeds its largest row sum
     sums = diagonal + np.bincount(i, np.abs(moved), n) + np.bincount(j, np.abs(moved), n)
     limits = np.zeros(len(sizes))
@@ -134,7 +136,7 @@ def blocks_above(diagonal: Array, i: Array, j: Array, values: Array, level: floa
             best, others, features = value, best, members
         else:
             others = max(others, value)
-    return Blocks(best, features, max(others, float(diagonal[alone].max(initial=0.0)) if len(features) > 1 else 0.0))
+    return Blocks(best, features, others)
 
 
 def relaxed_block(
