@@ -30,8 +30,8 @@ import numpy as np  # noqa: E402
 from common import Report, data, genotypes  # noqa: E402
 
 import rspca  # noqa: E402
+from rspca.base.machine_code import can_compile  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
-from rspca.certificates.compiled import can_compile  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
 from rspca.certificates.strategy import ProofState  # noqa: E402
 from rspca.operators.convert import prepare  # noqa: E402

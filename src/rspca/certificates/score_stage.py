@@ -41,6 +41,8 @@ class Outcome(NamedTuple):
     factor: Array
     rho: float
     upper: float
+    excludes: bool
+    """Whether the gap is less than one feature counts, so that nodes of a search lose most of their features."""
 
 
 def of_data(op: OperatorMixin, improved: Callable[[Array], tuple[Array, float]]) -> Problem:
@@ -70,13 +72,16 @@ def of_gram(A: Array, improved: Callable[[Array], tuple[Array, float]]) -> Probl
     return Problem(np.maximum(np.diagonal(A), 0.0), columns, improved)
 
 
-def optimized_dual(run: Progress, problem: Problem, k: int, rho: float, *, share: float) -> Outcome | None:
+def optimized_dual(
+    run: Progress, problem: Problem, k: int, rho: float, *, share: float, possible: Array | None = None
+) -> Outcome | None:
     """Bound by the best dual that this share of the time finds; None where there is nothing to optimize.
 
-    Columns much shorter than sqrt(rho) are left out at first, `rho` being a guess; the dual then uses none smaller.
+    `possible` are features outside which no support reaches the known variance, by default all. Columns much shorter
+    than sqrt(rho) are left out at first, `rho` being a guess; the dual then uses none smaller.
     """
     began, clock = time.perf_counter(), run.until(share)
-    possible = np.arange(len(problem.sq_norms))
+    possible = np.arange(len(problem.sq_norms)) if possible is None else possible
     outcome, find_roots = None, RootFinder(run)
     for cut in budgets.SCORE_CUTS:
         norms = problem.sq_norms[possible]
@@ -95,13 +100,14 @@ def optimized_dual(run: Progress, problem: Problem, k: int, rho: float, *, share
             if dual is None:
                 break
             checked = checked_dual(columns, dual, k)
-            run.proven(NAME, checked.upper, time.perf_counter() - began)
+            run.proven(NAME, max(checked.upper, run.lower), time.perf_counter() - began)
             began = time.perf_counter()
             run.reached(*problem.improved(np.sort(features[top_k(dual.taken, k)])))
             if checked.upper < best:
                 best = checked.upper
                 left = possible_features(problem, columns, dual, checked, k, run.lower)
-                outcome = Outcome(np.intersect1d(possible, left), factor_of(dual), dual.rho, checked.upper)
+                excludes = checked.upper - checked.rho < run.lower
+                outcome = Outcome(np.intersect1d(possible, left), factor_of(dual), dual.rho, checked.upper, excludes)
             elif last:  # twice no better: directions that are not optimized matter more from here on
                 break
             last = checked.upper > best

@@ -177,10 +177,9 @@ def by_products(run: Progress, state: ProofState, k: int) -> None:
 
 
 def relaxation_first(run: Progress, state: ProofState, k: int) -> None:
-    """Try the optimized dual in the scores before all else, where a small part of the time suffices."""
+    """Try the optimized dual in the scores before all else, for its share of the time."""
     stage = STAGES[0]
-    soon = stage.seconds(state, k) <= budgets.RELAXATION_TIME * run.seconds_left()
-    if soon and not run.finished() and stage.applies(run, state, k):
+    if not run.finished() and stage.applies(run, state, k):
         state.done(k).add(stage.name)
         stage.compute(run, state, k)
 
@@ -191,7 +190,13 @@ def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
     squares = np.asarray(state.op.rmatmat(scores / np.linalg.norm(scores)), dtype=np.float64) ** 2
     rho = float(np.partition(squares, len(squares) - k)[len(squares) - k])
     problem = of_data(state.op, partial(_climbed, state.op, k))
-    outcome = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
+    outcome, before = None, np.arange(len(squares))
+    while rho > 0.0 and not run.finished():
+        found = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME, possible=before)
+        outcome = found or outcome
+        if found is None or not budgets.GRAM_FEATURES < len(found.possible) <= budgets.SHRUNK * len(before):
+            break
+        before, rho = np.union1d(found.possible, run.support), found.rho  # and again with what is left
     state.outcomes[k] = outcome
     if outcome is not None and len(outcome.possible) <= budgets.GRAM_FEATURES and not run.finished():
         among(run, state.op.gram_block, k, outcome.possible)
@@ -306,6 +311,12 @@ def _spectrum_seconds(state: ProofState, k: int) -> float:
     return late * 2.0 * m * n * max(min(m, n), n // budgets.ROWS_FIRST_SHARE) / budgets.FLOPS
 
 
+def _search_seconds(state: ProofState, k: int) -> float:
+    """Return zero where the dual excludes most features: else the search comes last, and takes all of the time."""
+    outcome = state.outcomes.get(k)
+    return 0.0 if outcome is not None and outcome.excludes else np.inf
+
+
 def _always(run: Progress, state: ProofState, k: int) -> bool:
     return True
 
@@ -315,7 +326,7 @@ STAGES = (
     Stage("rows", _always, _rows_seconds, row_bounds),
     Stage("spectrum", _always, _spectrum_seconds, spectral_bounds),
     Stage("blocks", lambda run, state, k: k in state.kept, lambda state, k: 0.0, threshold_bounds),
-    Stage("search by scores", _can_search, lambda state, k: np.inf, search_scores),
+    Stage("search by scores", _can_search, _search_seconds, search_scores),
 )
 """What is tried from products with X; docs/method.md describes the bounds."""
 
