@@ -205,8 +205,8 @@ def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
 def search_scores(run: Progress, state: ProofState, k: int) -> None:
     """Search with the optimized dual at the nodes, for the rest of the time."""
     outcome = state.outcomes[k]
-    assert outcome is not None
-    score_search(run, of_data(state.op, partial(_climbed, state.op, k)), k, outcome)
+    if outcome is not None:
+        score_search(run, of_data(state.op, partial(_climbed, state.op, k)), k, outcome)
 
 
 def share_of_steps(run: Progress, state: ProofState, k: int) -> float:

@@ -147,7 +147,8 @@ class Relaxation:
             long = self.sq_lengths > rho * (1.0 + 1e-12)
             mu, D = self.newton(squares, weights, rho, np.where(long, mu_all, -1.0), steps, 1e-10)
             mu_all = np.where(long, mu, 0.0)
-            z = np.where(long, np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):  # D vanishes with columns of zeros
+                z = np.where(long & (D > 0.0), np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
             slope = self.k - float(z.sum())
             if slope < 0.0:
                 low, slopes[0] = rho, slope
