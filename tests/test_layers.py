@@ -127,7 +127,8 @@ def test_only_operators_ask_how_data_are_stored():
 def test_tests_mirror_the_tree():
     tests = ROOT / "tests"
     folders = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")} - {"."}
-    assert folders <= {*LAYERS, *TEST_FOLDERS}
+    assert {folder.split("/")[0] for folder in folders} <= {*LAYERS, *TEST_FOLDERS}
+    assert all((SOURCE / folder).is_dir() for folder in folders - TEST_FOLDERS)
     for path in tests.rglob("*.py"):
         imported = {
             node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)

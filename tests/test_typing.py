@@ -23,7 +23,7 @@ matrix = rspca.datasets.load_pitprops()
 """
 MISTAKES = {
     "rspca.SparsePCA(n_componentz=3)": 'Unexpected keyword argument "n_componentz" for "SparsePCA"',
-    "rspca.certify(np.eye(6))": 'Missing positional argument "k" in call to "certify"',
+    "rspca.certify(np.eye(6))": 'No overload variant of "certify" matches argument type',
     "rspca.certfy": 'Module has no attribute "certfy"',
     "rspca.compare(np.eye(6), '5')": 'Argument 2 to "compare" has incompatible type "str"',
     "rspca.datasets.load_pitprop()": 'Module has no attribute "load_pitprop"',

@@ -68,7 +68,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "level = (-1.0)",
     ): "it is asked only where the level is positive, and of more than k magnitudes",
     (
-        "algorithm/ascent.py",
+        "algorithm/sketched_data.py",
         "if (gain >= 0.0):",
     ): "a sketch never promises more than X has, so what went on has gained: this is for rounding",
     (

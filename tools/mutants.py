@@ -50,6 +50,9 @@ FILES = [
     "linalg/explained_variance.py",
     "algorithm/sketch.py",
     "algorithm/ascent.py",
+    "algorithm/full_data.py",
+    "algorithm/sketched_data.py",
+    "algorithm/small_search.py",
     "certificates/certificate.py",
     "certificates/certify.py",
     "certificates/bounds/gram.py",
@@ -78,6 +81,7 @@ SMALL = (
     "tests/certificates/test_proof_parts.py",
     "tests/certificates/test_bounds.py",
     "tests/algorithm/test_ascent.py",
+    "tests/algorithm/test_small_search.py",
 )
 """Tests of parts: they come before those of the whole, which take long to collect."""
 WHOLE = [

@@ -17,13 +17,14 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca.algorithm.round import theorem1 as theorem1
     from rspca.analysis.compare import compare as compare
     from rspca.analysis.k_path import path as path
+    from rspca.api import certify as certify
     from rspca.api import decompose as decompose
     from rspca.api import explained_variance as explained_variance
     from rspca.api import normalize as normalize
     from rspca.api import relax as relax
     from rspca.base.types import Step as Step
     from rspca.certificates.certificate import Certificate as Certificate
-    from rspca.certificates.certify import certify as certify
+    from rspca.certificates.joint_certificate import JointCertificate as JointCertificate
     from rspca.estimator import SparsePCA as SparsePCA
     from rspca.estimator import load as load
     from rspca.formats.reading import read as read
@@ -47,8 +48,9 @@ _HOMES = {
     "OperatorMixin": "rspca.operators",
     "METHODS": "rspca.methods",
     "compare": "rspca.analysis.compare",
-    "certify": "rspca.certificates.certify",
+    "certify": "rspca.api",
     "Certificate": "rspca.certificates.certificate",
+    "JointCertificate": "rspca.certificates.joint_certificate",
     "path": "rspca.analysis.k_path",
     "load": "rspca.estimator",
     "read": "rspca.formats.reading",

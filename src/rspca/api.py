@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.relax import SOLVERS, Relaxed, best_relaxation, starting_points
 from rspca.algorithm.results import Component, Decomposition, OnComponent
+from rspca.base.arguments import argument
 from rspca.base.checks import (
     check_choice,
     check_integer,
@@ -23,8 +24,13 @@ from rspca.base.checks import (
     real_array,
 )
 from rspca.base.types import Array, OnStep, Step
+from rspca.certificates.certificate import Certificate
+from rspca.certificates.certify import certify as certify_one
+from rspca.certificates.joint import certify_joint
+from rspca.certificates.joint_certificate import JointCertificate
 from rspca.linalg.explained_variance import DEFINITIONS
 from rspca.linalg.vectors import nonzeros, oriented
+from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import checked_settings, decompose_checked
 from rspca.operators.convert import as_operator, balanced, standardize
 
@@ -50,6 +56,10 @@ def decompose(
     scale: bool | str = False,
     groups: Any = None,
     max_per_group: int = 1,
+    joint: bool = False,
+    constraint: str | None = None,
+    shared_support: bool = False,
+    nonnegative: bool = False,
     certify: bool = False,
     certify_seconds: float = 30.0,
     max_iter: int = 1000,
@@ -96,8 +106,132 @@ def decompose(
     >>> round(found.components[0].variance, 6)
     3.406155
     """
-    settings = checked_settings(locals())
+    given = dict(locals())
+    check_nothing_earlier(given, earlier)
+    settings = checked_settings(given)
     return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
+
+
+@overload
+def certify(
+    X: Any,
+    k: Any,
+    *,
+    n_components: Literal[1] = 1,
+    loadings: Any = None,
+    after: Any = None,
+    deflation: str = "schur",
+    constraint: None = None,
+    shared_support: Literal[False] = False,
+    seconds: float = 30.0,
+    tol: float = 1e-6,
+    center: bool = True,
+    scale: bool | str = False,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+) -> Certificate: ...
+
+
+@overload
+def certify(
+    X: Any,
+    k: Any,
+    *,
+    n_components: int,
+    loadings: Any = None,
+    after: Any = None,
+    deflation: str = "schur",
+    constraint: str | None = None,
+    shared_support: bool = False,
+    seconds: float = 30.0,
+    tol: float = 1e-6,
+    center: bool = True,
+    scale: bool | str = False,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+) -> JointCertificate: ...
+
+
+def certify(
+    X: Any,
+    k: Any,
+    *,
+    n_components: int = 1,
+    loadings: Any = None,
+    after: Any = None,
+    deflation: str = "schur",
+    constraint: str | None = None,
+    shared_support: bool = False,
+    seconds: float = 30.0,
+    tol: float = 1e-6,
+    center: bool = True,
+    scale: bool | str = False,
+    random_state: Any = 0,
+    on_step: OnStep | None = None,
+) -> Certificate | JointCertificate:
+    """Return a proven interval for the largest variance of unit vectors with k features, one or several.
+
+    Of one component it is v'X'Xv. Of several it is their adjusted variance, the sum of v'X'Xv under a constraint that
+    makes it one, or the sum on a support that all share.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, operator
+        Samples by features; ``GramOperator(A)`` for a covariance matrix.
+    k : int, or a sequence of int with several components
+        Features of a component; with `shared_support`, of all together.
+    n_components : int
+        How many components are certified as a set; with one, a better component is sought too.
+    loadings : array of n_features, or (n_components, n_features), optional
+        Components to be certified, with at most k non-zeros each. Without them, components are found first.
+    after : array of n_features, or several as rows, optional
+        Components found before: what is certified is the next one, in the data as they leave them.
+    deflation : {"schur", "projection", "orthogonal"}
+        How those were removed, with `after`.
+    constraint : {"orthogonal", "uncorrelated", "disjoint"}, optional
+        What holds between several components: orthogonal loadings, uncorrelated scores, or no common features.
+    shared_support : bool
+        Whether several components use the same k features.
+    seconds : float
+        Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
+    tol : float
+        Relative gap that counts as optimal.
+
+    Returns
+    -------
+    Certificate or JointCertificate
+        The second with several components.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
+    >>> found = rspca.certify(pitprops, 5)
+    >>> found.status, round(found.lower, 6)
+    ('optimal', 3.406155)
+    >>> rspca.certify(pitprops, 5, n_components=3, constraint="orthogonal").gap < 0.2
+    True
+    """
+    settings: dict[str, Any] = {
+        "loadings": loadings,
+        "seconds": seconds,
+        "tol": tol,
+        "center": center,
+        "scale": scale,
+        "random_state": random_state,
+        "on_step": on_step,
+    }
+    if check_integer("n_components", n_components, 1) > 1:
+        if after is not None:
+            raise ValueError(
+                f"{argument('after')} goes before one component; with {argument('n_components', n_components)} all are "
+                "certified as a set. Leave one of them out."
+            )
+        return certify_joint(X, k, n_components, constraint=constraint, shared_support=shared_support, **settings)
+    if constraint is not None or shared_support:
+        name = "constraint" if constraint is not None else "shared_support"
+        raise ValueError(f"{argument(name)} is about several components: give {argument('n_components')}.")
+    return certify_one(X, k, after=after, deflation=deflation, **settings)
 
 
 def relax(

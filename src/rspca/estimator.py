@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import numbers
 import os
 import warnings
@@ -28,6 +29,8 @@ from rspca.formats.named import plain
 from rspca.formats.table import Table
 from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
 from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.linalg.vectors import nonzeros
+from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
@@ -85,6 +88,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features without a label (None, NaN, an empty text) are in no group.
     max_per_group : int, default=1
         Features of one group in one component, with `groups`.
+    joint : bool, default=False
+        Improve all components together after they were found one by one: their adjusted variance is never less.
+    constraint : {None, "orthogonal", "uncorrelated", "disjoint"}, default=None
+        Loadings that are orthogonal, scores that are uncorrelated, or no feature in two components, exactly; found for
+        all components together.
+    shared_support : bool, default=False
+        One set of k features for all components, whose loadings use all of them.
+    nonnegative : bool, default=False
+        No loading is negative.
     certify : bool, default=False
         Prove for each component how far it is from the best possible one; see ``certificates_``.
     certify_seconds : float, default=30.0
@@ -110,7 +122,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Rounding probability: that with which the rounding takes each feature; method="rspca" only. It describes the
         algorithm, not how stable a feature is under new data.
     certificates_ : list of Certificate
-        Proven bounds for each component, given the earlier ones; with certify=True only.
+        Proven bounds for each component, given the earlier ones; with certify=True only, and not where components are
+        found together.
+    joint_certificate_ : JointCertificate
+        Proven bound for all components, with certify=True and `joint`, `constraint` or `shared_support`.
+    joint_gain_ : float
+        Adjusted variance over that of the components found one by one, less 1; with joint=True and no constraint.
     mean_, scale_ : arrays
         What was subtracted from the columns, and what they were divided by.
     features_ : dict of arrays
@@ -151,6 +168,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scale: bool | str = False,
         groups: Any = None,
         max_per_group: int = 1,
+        joint: bool = False,
+        constraint: str | None = None,
+        shared_support: bool = False,
+        nonnegative: bool = False,
         certify: bool = False,
         certify_seconds: float = 30.0,
         max_iter: int = 1000,
@@ -171,6 +192,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.scale = scale
         self.groups = groups
         self.max_per_group = max_per_group
+        self.joint = joint
+        self.constraint = constraint
+        self.shared_support = shared_support
+        self.nonnegative = nonnegative
         self.certify = certify
         self.certify_seconds = certify_seconds
         self.max_iter = max_iter
@@ -201,6 +226,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
                 f"and earlier.{weights}"
             )
+        check_nothing_earlier(self.get_params(deep=False), earlier)
         fit_model(self, X, None, LoopOptions(on_step, on_component, earlier))
         return self
 
@@ -216,11 +242,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(c.n_iter for c in found.components)
         self.explained_variance_ = found.explained_variance / divisor
         self.explained_variance_ratio_ = found.explained_variance / found.total_variance
-        if self.certify:
+        if found.joint_certificate is not None:
+            self.joint_certificate_ = found.joint_certificate
+        elif self.certify:
             self.certificates_ = [c.certificate for c in found.components]
+        if found.joint_gain is not None:
+            self.joint_gain_ = found.joint_gain
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
-            self.inclusion_probability_ = scipy.sparse.csr_array(np.vstack(probabilities))
+            self.inclusion_probability_ = _sparse_rows(probabilities)
 
     def transform(self, X: Any) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
@@ -415,8 +445,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
-        known = "features_ feature_names_in_ term_weights_ linked_share_ certificates_ inclusion_probability_"
-        for name in known.split():
+        known = "features_ feature_names_in_ term_weights_ linked_share_ inclusion_probability_"
+        for name in f"{known} certificates_ joint_certificate_ joint_gain_".split():
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
@@ -441,7 +471,7 @@ def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOpt
     """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
     with _unchanged_on_failure(model):
         X = model._checked(X, reset=True)
-        settings = checked_settings(model.get_params(deep=False)) if settings is None else settings
+        settings = checked_settings(_parameters(model)) if settings is None else settings
         settings = settings._replace(k=_at_most(model.k, X.shape[1]), groups=model.groups)
         found = decompose_checked(X, settings, loop)
         if not all(component.converged for component in found.components):
@@ -455,6 +485,26 @@ def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOpt
         dtype = getattr(X.operator if isinstance(X, Table) else X, "dtype", np.dtype(float))
         model._store(found, dtype if dtype in (np.float32, np.float64) else np.dtype(float))
         model._report_linkage(X)
+
+
+def _sparse_rows(vectors: list[Array]) -> scipy.sparse.csr_array:
+    """Return vectors as the rows of a sparse array."""
+    places = [nonzeros(vector) for vector in vectors]
+    values = [vector[used] for vector, used in zip(vectors, places, strict=True)]
+    ends = np.cumsum([0, *(len(used) for used in places)])
+    shape = (len(vectors), len(vectors[0]))
+    return scipy.sparse.csr_array((np.concatenate(values), np.concatenate(places), ends), shape=shape)
+
+
+def _parameters(model: SparsePCA) -> dict[str, Any]:
+    """Return what `get_params` returns; it reads the signature each time, which takes as long as a small component."""
+    kind: Any = type(model)
+    return {name: getattr(model, name) for name in _parameter_names(kind)}
+
+
+@functools.cache
+def _parameter_names(kind: Any) -> list[str]:
+    return list(kind._get_param_names())
 
 
 @contextmanager

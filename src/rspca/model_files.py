@@ -14,9 +14,10 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rspca.base.atomic import written_atomically
-from rspca.base.checks import check_integer, is_missing, reason, shown, spelled
+from rspca.base.checks import check_integer, check_real, is_missing, reason, shown, spelled
 from rspca.base.memory import check_room
 from rspca.certificates.certificate import Certificate
+from rspca.certificates.joint import JointCertificate
 from rspca.formats.archives import checked_sparse, npz_arrays
 from rspca.formats.term_weights import LONGEST_TERM, TermWeights
 
@@ -54,6 +55,10 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     }
     if hasattr(model, "certificates_"):
         meta["certificates"] = [certificate.as_json() for certificate in model.certificates_]
+    if hasattr(model, "joint_certificate_"):
+        meta["joint_certificate"] = model.joint_certificate_.as_json()
+    if hasattr(model, "joint_gain_"):
+        meta["joint_gain"] = float(model.joint_gain_)
     if weights is not None:
         meta[_TEXT] = {name: int(getattr(weights, name)) for name in _TEXT_INTEGERS} | {"norm": _NORM}
     if hasattr(model, "linked_share_"):
@@ -117,6 +122,12 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         model.certificates_ = [Certificate.from_json(document) for document in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
             raise ValueError(f"{len(model.certificates_)} certificates do not fit {model.n_components_} components")
+    if "joint_certificate" in meta:
+        model.joint_certificate_ = JointCertificate.from_json(meta["joint_certificate"])
+        if model.joint_certificate_.n_components != model.n_components_:
+            raise ValueError("the certificate of all components is of another number of components")
+    if "joint_gain" in meta:
+        model.joint_gain_ = check_real("joint_gain_", meta["joint_gain"], -1.0)
     if "feature_names_in_" in arrays:
         names = arrays["feature_names_in_"]
         if names.shape != (model.n_features_in_,) or names.dtype.kind != "U":

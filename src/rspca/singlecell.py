@@ -90,7 +90,8 @@ def spca(
         ``uns["spca"]``
             ``params``, ``variance``, ``variance_ratio`` (adjusted, as ``explained_variance_`` of :class:`SparsePCA`),
             and with `certify` ``certificates``: ``lower``, ``upper``, ``gap``, ``status``, and ``json`` for
-            ``rspca.Certificate.from_json``. Lower and upper are sums of squares, without a divisor.
+            ``rspca.Certificate.from_json``. Lower and upper are sums of squares, without a divisor. With `joint`,
+            `constraint` or `shared_support` there is one ``joint_certificate`` instead.
 
     Examples
     --------
@@ -145,7 +146,11 @@ def _store(
         "variance": model.explained_variance_,
         "variance_ratio": model.explained_variance_ratio_,
     }
-    if model.certify:
+    if hasattr(model, "joint_certificate_"):
+        joint = model.joint_certificate_
+        numbers = {"lower": joint.lower, "upper": joint.upper, "gap": joint.gap, "status": joint.status}
+        found["joint_certificate"] = numbers | {"json": json.dumps(joint.as_json())}
+    if hasattr(model, "certificates_"):
         proven = model.certificates_
         found["certificates"] = {
             "lower": np.array([certificate.lower for certificate in proven]),
@@ -169,7 +174,12 @@ def _params(model: SparsePCA, mask_var: Any, layer: str | None) -> dict[str, Any
         "method": model.method,
         "deflation": model.deflation,
         "scale": model.scale,
+        "joint": bool(model.joint),
+        "shared_support": bool(model.shared_support),
+        "nonnegative": bool(model.nonnegative),
     }
+    if model.constraint is not None:
+        found["constraint"] = model.constraint
     if mask_var is not None:
         found["mask_var"] = mask_var if isinstance(mask_var, str) else np.asarray(mask_var, dtype=bool)
     if layer is not None:

@@ -183,3 +183,45 @@ def test_of_features_that_are_equal_the_lowest_are_chosen(seed):  # issue 14, it
             assert set(lower) <= set(chosen)
     scaled = rspca.decompose(X, 1, k=1, scale=True, random_state=seed).components[0]
     assert scaled.support.tolist() == [0]  # all vary alike
+
+
+# issue 16, item 2
+@pytest.mark.parametrize("seed", range(5))
+def test_no_feature_whose_swap_gains_is_ruled_out_before_swaps_are_examined(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 40)) * rng.uniform(0.2, 2.0, 40)
+    A, seen = X.T @ X, []
+
+    def ruled_out(rows, diagonal, value, v, rest, largest):
+        promising = original(rows, diagonal, value, v, rest, largest)
+        support = [int(np.flatnonzero((row == A).all(axis=1))[0]) for row in rows]
+        for joining in np.flatnonzero(~promising):
+            for place in range(len(support)):
+                swapped = [*support[:place], int(joining), *support[place + 1 :]]
+                if joining not in support:
+                    assert np.linalg.eigvalsh(A[np.ix_(swapped, swapped)])[-1] <= (1.0 + 1e-9) * value
+        seen.append(np.count_nonzero(~promising))
+        return promising
+
+    original = gs._promising_to_enter
+    monkeypatch.setattr(gs, "_promising_to_enter", ruled_out)
+    end = gs.swap_features(A.__getitem__, A.diagonal(), np.arange(5), Choice(np.arange(40)))
+    assert end.swap_optimal
+    assert sum(seen) > 0
+
+
+# issue 16, item 8
+def test_known_directions_are_improved_by_one_product_instead_of_four():
+    X = np.random.default_rng(0).standard_normal((500, 300)) * 0.97 ** np.arange(300)
+    A, asked = X.T @ X, []
+
+    def multiply(V):
+        asked.append(V.shape[1])
+        return A @ V
+
+    exact = np.linalg.eigh(A)[1][:, ::-1][:, :8]
+    rough = exact + 1e-3 * np.random.default_rng(1).standard_normal(exact.shape)
+    values, vectors = gs.leading_vectors(multiply, A.diagonal(), 8, np.random.default_rng(2), rough)
+    assert asked == [8]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[::-1][:8], rtol=1e-3)
+    assert np.abs(exact[:, 0] @ vectors[:, 0]) / np.linalg.norm(vectors[:, 0]) > 1.0 - 1e-5

@@ -50,6 +50,8 @@ CASES = {
     "tall, by columns": lambda: dense(100_000, 100, np.float32, "F"),
     "tall, float64": lambda: dense(100_000, 100, np.float64),
     "tall, int8": lambda: dense(300_000, 60, np.int8),
+    "tall, many features": lambda: dense(4_000, 1_400, np.float32),
+    "wide": lambda: dense(300, 40_000, np.float32),
     "tall, CSR": lambda: sparse(200_000, 100, 0.05, np.float32, "csr"),
     "tall, CSC": lambda: sparse(200_000, 100, 0.05, np.float64, "csc"),
     "tall, CSR of integers": lambda: sparse(200_000, 100, 0.05, np.int32, "csr"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rspca
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import _best_swap
+from rspca.algorithm.gram_search import _best_swap, _Swaps
 from rspca.algorithm.polish import (
     Polished,
     climb,
@@ -370,18 +370,17 @@ def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeyp
 
 @pytest.mark.parametrize(("k", "tries"), [(3, 8), (100, 8), (101, 2)])
 def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k, tries):
-    n = k + 9
+    promising = _Swaps(np.ones(9, dtype=int), np.arange(k, k + 9), np.arange(9.0, 0.0, -1.0))  # feature k the most
+    none = _Swaps(*(np.empty(0, dtype=int),) * 3)
     for rank in (1, tries, tries + 1):
         diagonal = np.r_[np.ones(k), np.full(9, 1.5)]
-        score = np.zeros((k, 9))
-        score[1] = np.arange(9, 0, -1)  # feature k is the most promising one
         diagonal[k + rank - 1] = 5.0  # the best one
         rows = np.diag(diagonal)[:k]
-        found = _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), score, 1.0)
+        found = _best_swap(rows, diagonal, np.arange(k), promising, 1.0)
         assert found[0] == 1
         assert (found[1] == k + rank - 1) == (rank <= tries)
-        assert _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), score, 6.0) is None
-    assert _best_swap(rows, diagonal, np.arange(k), np.arange(k, n), np.zeros((k, 9)), 1.0) is None
+        assert _best_swap(rows, diagonal, np.arange(k), promising, 6.0) is None
+    assert _best_swap(rows, diagonal, np.arange(k), none, 1.0) is None
 
 
 def test_swaps_are_counted_and_limited(monkeypatch):

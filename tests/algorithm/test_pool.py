@@ -7,8 +7,8 @@ import scipy.sparse
 import rspca
 from rspca.algorithm import ascent, budgets, pool, promising
 from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.full_data import FullData
 from rspca.algorithm.shared_work import SharedWork
-from rspca.algorithm.sketch import FullData
 from rspca.operators.convert import as_operator
 
 
@@ -81,10 +81,12 @@ def test_features_outside_the_pool_enter_by_the_next_pool_or_by_exchanges_with_a
 
 def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkeypatch):
     monkeypatch.setattr(budgets, "NEXT_POOL_FEATURES", 10)
+    monkeypatch.setattr(budgets, "NEXT_POOL_PER_K", 1)
     X = data()
     op, support = as_operator(X), np.array([4, 2000, 2001])
     loadings = np.array([0.0, 0.6, 0.8])
-    made = pool.pool_around(op, Choice(np.arange(1, 3000)), [(support, loadings), (np.array([7]), np.ones(1))])
+    around = [(support, loadings), (np.array([7]), np.ones(1))]
+    made = pool.pool_around(op, Choice(np.arange(1, 3000)), around, SharedWork(op))
     assert {4, 7, *range(2000, 2006)} <= set(made.features)
     assert len(made.features) <= 24
     assert not made.complete
@@ -113,3 +115,13 @@ def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
     assert promising.random_signs(op).shape == (400, 9)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
     assert promising.random_signs(op).shape == (400, 4)
+
+
+# issue 16, item 2
+@pytest.mark.parametrize(("n", "reach"), [(1, 4), (5, 4), (37, 16), (700, 16)])
+def test_neighbors_are_compared_each_with_those_within_reach(n, reach):
+    rows = np.random.default_rng(n).standard_normal((n, 8)).astype(np.float32)
+    powers = (rows.astype(float) @ rows.T) ** 4
+    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    expected = np.where((distance > 0) & (distance < reach), powers, 0.0).sum(axis=1)
+    np.testing.assert_allclose(promising.fourth_powers_of_neighbors(rows, reach), expected, rtol=1e-4, atol=1e-6)

@@ -8,6 +8,7 @@ import rspca
 import rspca.algorithm.component
 from benchmarks.data import chowdary, hapmap3
 from rspca.algorithm import budgets
+from rspca.algorithm.full_data import FullData
 from rspca.algorithm.sketch import Rows, Sketch, first_rows
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
@@ -214,3 +215,15 @@ def test_a_sketch_begins_anew_where_earlier_components_explain_all_that_was_lear
     found = rspca.decompose(X.astype(np.float32), 5, k=20, random_state=0)
     assert len(found.components) == 5
     assert (found.explained_variance > 0.0).all()
+
+
+# issue 16, item 8
+def test_a_sketch_and_the_data_tell_rough_leading_directions_only_where_they_know_enough():
+    X = np.random.default_rng(0).standard_normal((400, 300)) * 0.98 ** np.arange(300)
+    exact = np.linalg.svd(X, full_matrices=False)[2][0]
+    for data in (FullData(as_operator(X)), Sketch(as_operator(X), first_rows(as_operator(X), 3))):
+        rough = data.near_leading(8)
+        assert rough.shape == (300, 8)
+        assert abs(exact @ rough[:, 0]) > 0.9
+    assert FullData(as_operator(X[:, :50])).near_leading(60) is None
+    assert FullData(as_operator(X)).near_leading(299) is None

@@ -137,7 +137,7 @@ def test_a_mapped_file_that_is_cut_off_ends_the_process_and_what_was_found_is_ke
 INTERRUPTS = {
     "reading": ("rspca.formats.reading.read", "nothing was written."),
     "checksums": ("rspca.cli.support.provenance.described", "nothing was written."),
-    "relaxing": ("rspca.algorithm.component.relax", "{found}"),
+    "relaxing": ("rspca.algorithm.component.relaxation", "{found}"),
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
     "certifying": ("rspca.certificates.strategy.in_memory", "{found}"),
     "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),

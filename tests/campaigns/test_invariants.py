@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume
 from hypothesis import strategies as st
 from support.adversarial import CONTAINERS, SPECTRA, WARNINGS, Problem, invariant, problems
@@ -23,6 +24,9 @@ TOGETHER = {"spasm", "rotation"}
 SCHEMES = ["schur", "projection", "orthogonal"]
 EPS = {np.dtype(np.float32): float(np.finfo(np.float32).eps), np.dtype(np.float64): float(np.finfo(np.float64).eps)}
 
+LOST_DIGITS = 1e-9
+"""Column norms are differences that may lose four digits, see operators.standardized.CANCELLATION_MAX."""
+
 
 def far(problem):
     """Return how much larger the data are than their deviations: what rounding is multiplied with."""
@@ -38,9 +42,8 @@ def assert_components(found, Z, k, *, method, scheme, error):
     """
     total, rest, earlier = float(np.sum(Z**2)), Z, []
     assert np.isfinite(found.loadings).all()
-    # column norms are differences that may lose four digits, see operators.standardized.CANCELLATION_MAX
-    assert found.explained_variance.sum() <= total * (1.0 + max(error, 1e-9))
-    assert found.total_variance == pytest.approx(total, rel=max(error, 1e-9))
+    assert found.explained_variance.sum() <= total * (1.0 + max(error, LOST_DIGITS))
+    assert found.total_variance == pytest.approx(total, rel=max(error, LOST_DIGITS))
     for number, component in enumerate(found.components):
         v, A = component.dense(), rest.T @ rest
         within = error * total * (number + 1)
@@ -83,8 +86,10 @@ def test_components_are_unit_vectors_of_k_features_with_the_variance_they_say(
         held, min(n_components, m, n), k=k, method=method, deflation=scheme, normalization=normalization,
         center=problem.center, random_state=0,
     )  # fmt: skip
-    eps = EPS[rspca.as_operator(held).dtype]
-    assert_components(found, problem.Z, k, method=method, scheme=scheme, error=200.0 * eps * far(problem))
+    error = 200.0 * EPS[rspca.as_operator(held).dtype] * far(problem)
+    if sp.issparse(held):  # Gram matrices of tall sparse data are differences too, that may lose four digits
+        error = max(error, LOST_DIGITS)
+    assert_components(found, problem.Z, k, method=method, scheme=scheme, error=error)
 
 
 @cache

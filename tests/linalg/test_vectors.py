@@ -56,6 +56,15 @@ def test_the_kth_largest_of_many_is_that_of_all_sorted(seed, n, share, tied):
         np.testing.assert_array_equal(np.sort(ordered[top_k(ordered, k)]), np.sort(values)[n - k :])
 
 
+# issue 16, item 2
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (40, 3), (900, 20), (2048, 20), (2050, 1), (300, 300)])
+def test_the_kth_largest_of_each_row_is_that_of_all_sorted_ties_included(n, k):
+    rng = np.random.default_rng(n + k)
+    for values in (rng.standard_normal((7, n)), rng.integers(3, size=(7, n)).astype(float), np.zeros((7, n))):
+        expected = np.sort(values, axis=1)[:, n - k]
+        np.testing.assert_array_equal(rspca.linalg.vectors.kth_largest_in_rows(values, k), expected)
+
+
 def test_the_kth_largest_is_found_where_a_sample_misleads():
     values = np.zeros(5000)
     values[1::7] = np.arange(1.0, 1.0 + len(values[1::7]))

@@ -10,6 +10,7 @@ from rspca.algorithm.deflate import DEFLATIONS, schur
 from rspca.operators import Centered, Scaled, as_operator
 from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.moments import WithMoments
+from rspca.operators.prepared import prepared
 from rspca.operators.tall import FormedGram
 
 
@@ -126,3 +127,18 @@ def test_weights_of_the_scores_are_kept_only_where_the_gram_matrix_has_an_error(
     A = Z.T @ Z
     np.testing.assert_allclose((np.eye(6) - P).T @ A @ (np.eye(6) - P), left.gram(np.eye(6)), atol=1e-11)
     assert schur(formed, vectors[0], formed.scores(np.arange(6), vectors[0]), []).weights.shape == (6, 1)
+
+
+# issue 16, item 3
+def test_scores_taken_off_without_their_loadings_leave_errors_unknown():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 6)).astype(np.float32)
+    formed = prepared(as_operator(X), center=True, scale=False).operator
+    assert formed.gram_errors().any()
+    u = rng.standard_normal(formed.shape[0])
+    left = ScoreDeflated(formed, u / np.linalg.norm(u))
+    assert (left.gram_errors() >= np.sqrt(formed.sq_norms)).all()
+    w = rng.standard_normal(formed.shape[0])
+    w -= left.U[:, 0] * (left.U[:, 0] @ w)
+    again = left.without(w / np.linalg.norm(w), 0.0, np.zeros(6))
+    assert (again.gram_errors() >= np.sqrt(formed.sq_norms)).all()

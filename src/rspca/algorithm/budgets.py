@@ -61,6 +61,8 @@ SKETCH_PRODUCTS_FEW = 2
 benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
+SKETCH_DIFFERENCE_DIGITS = 2 / 3
+"""Arithmetic: share of the digits up to which new scores may cancel; below, their row is a product of its own."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3
@@ -115,6 +117,10 @@ EXCHANGE_ROUNDS = 4
 """Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
 EXCHANGE_MIN_GAIN = 1e-5
 """Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
+EXCHANGE_ROUNDING = 1e-12
+"""Arithmetic: relative rounding of the ratio of worths, so that the least clear pair is exchanged too."""
+EXCHANGE_MIN_WORTH = 1e-100
+"""Arithmetic: least worth inside, relative to that outside, in the denominator of this ratio: far above underflow."""
 SWAP_STARTS = 3
 """Ends of polishing from which single swaps are tried: benchmarks/budgets.py."""
 SWAP_STARTS_MAX_K = 50
@@ -123,10 +129,17 @@ SWAP_MAX_PAIRS = 5 * 10**6 // 4
 """Pairs (feature out, feature in) up to which all single swaps are examined: benchmarks/budgets.py."""
 SWAP_MAX_ENTRIES = 4 * 10**6
 """Entries of the k rows of X'X that swaps need, at most; it matters for k close to n: benchmarks/budgets.py."""
+SWAP_BYTES = 2**19
+"""Bytes of the products of a support with features that may enter, examined at a time: in cache; not tuned."""
 SWAPS_MAX = 500
 """Single swaps of one support, at most; no data set of the benchmarks reaches it: benchmarks/budgets.py."""
 SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
+SWAP_MIN_LOADING = 1e-100
+"""Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
+SWAP_MAX_LEFT = 256
+"""Features outside a pool, left by the bound on swaps, that are compared with a support one by one: as many as
+`NEXT_POOL_FEATURES`, whose columns are a small part of X. Not tuned."""
 SWAP_TRIES = 8
 """Most promising swaps whose exact gain is computed before one is made: benchmarks/budgets.py."""
 SWAP_TRIES_LARGE_K = 2
@@ -142,7 +155,7 @@ GROWTH_MIN_STARTS = 64
 """The same, at least: benchmarks/budgets.py."""
 GROWTH_FEATURES_A_START = 8
 """Features of the Gram matrix for each of them, between these limits: benchmarks/budgets.py."""
-GROWTH_NARROWING = 4
+GROWTH_NARROWING = 2
 """Starts for each growing support that continues, at least; 2 starts / size continue if that is more:
 benchmarks/budgets.py."""
 GROWTH_SAME_REGION = 0.5
@@ -163,9 +176,10 @@ SEARCH_REFIT_STEPS = 6
 """Power steps of a refit before the last comparison, which is exact: benchmarks/budgets.py."""
 SEARCH_FINALISTS = 3
 """Candidates that single swaps improve: benchmarks/budgets.py."""
-SEARCH_FINALISTS_FIRST = 6
-"""The same for the first component in a pool without all features, where more than one region is worth a look; without
-them 50 SNPs of HGDP Europeans have 2.6 % less variance (tools/rivals_small_k.py, benchmarks/budgets.py)."""
+SEARCH_FINALISTS_INCOMPLETE = 6
+"""The same in a pool without all features, where more than one region is worth a look; with 3, 50 SNPs of HGDP
+Europeans have 2.6 % less variance (tools/rivals_small_k.py), and ten components of 20 or 50 SNPs of HapMap3 0.1 %:
+benchmarks/budgets.py."""
 SEARCH_DENSE_FEATURES = 256
 """Features up to which candidates are multiplied by A as dense vectors: benchmarks/budgets.py."""
 SEARCH_SEED = 64
@@ -174,6 +188,24 @@ SEARCH_BLOCK_ENTRIES = 2**18
 """Entries of A that are squared at a time, 2 MB, so that they stay in cache: benchmarks/budgets.py."""
 SEARCH_SAFE_VARIANCES = (1e-60, 1e60)
 """Arithmetic: variances whose fourth powers are far inside float range; others are divided by a power of two."""
+
+SMALL_FEATURES = 100
+"""Features up to which supports grow from every one of them, as dense rows: benchmarks/budgets.py."""
+SMALL_MAX_K = 24
+"""k up to which that takes less time than the search for more features: benchmarks/budgets.py."""
+SMALL_GROWTH_STEPS = 1
+"""Power steps after each feature that joins a support there: benchmarks/budgets.py."""
+SMALL_REFIT_STEPS = 6
+"""Power steps before these supports are compared: benchmarks/budgets.py."""
+SMALL_FINALISTS = 16
+"""Supports whose single features are swapped there, all at once, at most: benchmarks/budgets.py."""
+SMALL_MIN_FINALISTS = 4
+"""The same, at least: benchmarks/budgets.py."""
+SMALL_FEATURES_A_FINALIST = 3
+"""Features for each of them, between these limits. With 8 of them, whatever the features, 900 x 40 normal numbers lose
+1.7e-4 of their variance in two components of 4: benchmarks/budgets.py."""
+SMALL_NEAR_BEST = 1e-6
+"""Arithmetic: relative distance to the best variance up to which a support is compared again, in more digits."""
 
 # --- the pool of features that is searched ----------------------------------------------------------------------------
 
@@ -192,14 +224,17 @@ POOL_PRODUCTS = 4 * 10**9
 """Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
 POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
+POOL_COPIED_BYTES = 2**20
+"""Bytes of a part of a Gram matrix, or of random signs, copied at a time: little beside the whole; not tuned."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4
 """The same, at least, however many features there are: benchmarks/budgets.py."""
 POOL_PROBE_ENTRIES = 2**25
 """Entries of all these vectors together, at most, 256 MB: benchmarks/budgets.py."""
-POOL_LEADING = 8
-"""Leading directions that are removed from X'X to see correlations which they hide: benchmarks/budgets.py."""
+POOL_LEADING = 16
+"""Leading directions that are removed from X'X to see correlations which they hide; with 8, the third component of 50
+genes of Chowdary's data has 1.2 % less variance: benchmarks/budgets.py."""
 POOL_DIRECTIONS = 512
 """Directions of the leading part of X'X that choose features, at most: benchmarks/budgets.py."""
 POOL_MIN_DIRECTIONS = 8
@@ -220,6 +255,9 @@ POOL_NEIGHBORHOODS = 32
 """Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
+POOL_JOINED_SHARE = 0.1
+"""Vectors, as a share of the samples, up to which projections and rows of X'X are one product: what it returns is then
+at most this share of X. Limit of memory."""
 POOL_PROJECTION_ENTRIES = 2**21
 """Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
 more than 32768 features they are made in several: not tuned."""
@@ -240,7 +278,9 @@ NEXT_POOLS = 4
 NEXT_POOL_SUPPORTS = 3
 """Best supports around which the next pool is made: benchmarks/budgets.py."""
 NEXT_POOL_FEATURES = 256
-"""Features of largest gradient at each of these supports: benchmarks/budgets.py."""
+"""Features of largest gradient at each of these supports, at least: benchmarks/budgets.py."""
+NEXT_POOL_PER_K = 10
+"""The same, as a multiple of k: benchmarks/budgets.py."""
 
 # --- the working set, where there are very many features --------------------------------------------------------------
 
@@ -276,3 +316,186 @@ RESIDUAL_STEPS = 4
 """Arithmetic: times that this is done; each step restores at least four of sixteen digits."""
 SCORES_ROUNDING_EPS = 64.0
 """Arithmetic: multiples of machine epsilon, times the terms of a sum, up to which a length is rounding."""
+
+# --- several components together --------------------------------------------------------------------------------------
+
+JOINT_SWEEPS = 8
+"""Sweeps of block steps over all components, at most; most gain is in the first two: benchmarks/joint.py."""
+JOINT_MIN_GAIN = 1e-4
+"""Relative gain of a sweep below which no other follows: benchmarks/joint.py."""
+JOINT_SWEEP_REFIT_TOL = 1e-6
+"""Relative gain of a step at which a refit of all loadings stops between sweeps: benchmarks/joint.py."""
+JOINT_REFIT_TOL = 1e-12
+"""Arithmetic: relative gain at which a refit of all loadings stops."""
+JOINT_REFIT_STEPS = 50
+"""Quasi-Newton steps of a refit of all loadings, at most: benchmarks/joint.py."""
+JOINT_SWAP_PRODUCTS = 10**7
+"""Multiplications k^2 n of examining all single swaps in a Gram matrix, at most; beyond, several features are exchanged
+at once: benchmarks/joint.py."""
+JOINT_STARTS = 20
+"""Random rotations of the leading directions that are starts, at most: benchmarks/joint.py."""
+JOINT_FINALISTS = 6
+"""Starts that climb further than one sweep, at most: benchmarks/joint.py."""
+JOINT_REPLACEMENTS = 20
+"""Times that one or two of the best components are replaced by random ones, at most: benchmarks/joint.py."""
+JOINT_MORE_DIRECTIONS = 2
+"""Leading directions beyond the number of components that starts combine: benchmarks/joint.py."""
+JOINT_SEARCH_ENTRIES = 2**13
+"""n times all features of the components, up to which that many are tried, and in proportion beyond:
+benchmarks/joint.py."""
+JOINT_SEARCH_LEAST = 5
+"""Part of these numbers that is tried beyond, at least: a fifth: benchmarks/joint.py."""
+JOINT_SEARCH_MAX_ENTRIES = 2**19
+"""n times all features of the components, above which only components found one by one are improved:
+benchmarks/joint.py."""
+JOINT_POOL_FEATURES = 128
+"""Features of largest gradient for each component in a pool, at least: benchmarks/joint.py."""
+JOINT_POOL_PER_K = 2
+"""The same, as a multiple of k: benchmarks/joint.py."""
+JOINT_POOLS = 4
+"""Pools, at most; the supports stay after two or three: benchmarks/joint.py."""
+JOINT_SINGULAR = 1e-12
+"""Arithmetic: relative size of eigenvalues of V'AV that are rounding."""
+NONNEGATIVE_STEPS = 200
+"""Power steps of a refit of nonnegative loadings, at most: not tuned."""
+NONNEGATIVE_LEAVING = 3
+"""Features of smallest loading that single swaps of nonnegative components try to replace: not tuned."""
+SHARED_MAX_SETS = 10**4
+"""Sets of k features up to which all are tried for a shared support, 0.1 s: benchmarks/joint.py."""
+SHARED_STARTS = 8
+"""Random starts of a shared support on small data: benchmarks/joint.py."""
+SHARED_REPLACEMENTS = 12
+"""Times that one to three features of the best shared support are replaced by random ones, on small data:
+benchmarks/joint.py."""
+SHARED_SEARCH_ENTRIES = 2**13
+"""n k up to which a shared support has random starts and replacements: benchmarks/joint.py."""
+SHARED_ROUNDS = 200
+"""Steps and exchanges of a shared support, at most: not tuned."""
+SHARED_JOINING = 16
+"""Features that single exchanges of a shared support try to add: benchmarks/joint.py."""
+SHARED_LEAVING = 16
+"""Features that they try to remove: benchmarks/joint.py."""
+SHARED_POOL_FEATURES = 256
+"""Features of the largest rows of AV in a pool for a shared support, at least: benchmarks/joint.py."""
+
+# --- loadings that are not negative -----------------------------------------------------------------------------------
+
+NONNEGATIVE_DIRECTIONS = 4
+"""Leading directions from both signs of which stage 1 starts; signs exclude most of each: not tuned."""
+NONNEGATIVE_TRIAL_STEPS, NONNEGATIVE_KEPT = 6, 3
+"""Steps of stage 1 from all starts, and how many starts go on after them: not tuned."""
+NONNEGATIVE_TOL = 1e-5
+"""Relative gain at which stage 1 stops; polishing follows: not tuned."""
+NONNEGATIVE_POOL, NONNEGATIVE_POOL_BYTES = 512, 2**28
+"""Features from each of which power steps start where X has more, and bytes of their columns: not tuned."""
+NONNEGATIVE_DENSE = 1000
+"""Features up to which loadings are refitted by eigendecompositions of their Gram matrix, 8 MB: not tuned."""
+NONNEGATIVE_REFIT_STEPS = 200
+"""Power steps of a refit of more features: not tuned."""
+NONNEGATIVE_SWAPS = 200
+"""Swaps of single features, far more than there are: not tuned."""
+NONNEGATIVE_TRIED = 8
+"""Swaps that are refitted in each round, the most promising: not tuned."""
+
+
+# --- several components under a constraint ----------------------------------------------------------------------------
+
+SQP_DAMPING = 0.1
+"""First damping of a step, as a share of the largest eigenvalue: benchmarks/joint_constrained.py."""
+SQP_DAMPING_LEAST = 1e-3
+"""Least damping after a step that gained nothing, in the same unit: benchmarks/joint_constrained.py."""
+SQP_DAMPING_FALL = 0.2
+"""Factor of the damping after a step that gained: benchmarks/joint_constrained.py."""
+SQP_DAMPING_RISE = 8.0
+"""Factor of the damping after a step that gained nothing: benchmarks/joint_constrained.py."""
+SQP_REJECTED = 3
+"""Steps in a row without a gain that end a refit: benchmarks/joint_constrained.py."""
+SQP_TOL = 1e-10
+"""Relative gain at which a refit ends: benchmarks/joint_constrained.py."""
+RESTORED = 1e-14
+"""Arithmetic: violation of the constraints that Newton steps aim at."""
+RESTORE_RIDGE = 1e-12
+"""Arithmetic: added to the diagonal of the normal equations of the constraints, which may be dependent."""
+RESTORE_HOPELESS = 1e3
+"""Violation at which Newton steps have diverged: not tuned."""
+RESTORE_STEPS = 16
+"""Newton steps that make a start feasible, at most: benchmarks/joint_constrained.py."""
+RESTORE_STEPS_AFTER = 4
+"""Newton steps after each step of a refit, at most; they converge quadratically: benchmarks/joint_constrained.py."""
+FEASIBLE = 1e-11
+"""Arithmetic: largest violation of loadings that count as feasible; the last restoration reaches 1e-13."""
+EXCHANGE_ENTERING = 256
+"""Features of largest slope that may enter a component in the model of exchanges: benchmarks/joint_constrained.py."""
+EXCHANGE_LEAST_REST = 1e-9
+"""Arithmetic: least curvature by which the model of exchanges divides, as a share of the largest eigenvalue."""
+ROUND_WORK = (2100.0, 400.0, 1.5, 1e-4, 4.0, 7.5e-3, 1e-5)
+"""Microseconds of one core for a round of exchanges, a component, a feature and an entry of its model, a small system,
+and the square and the cube of its size, fitted to 587 rounds with an error of 15 %: benchmarks/joint_constrained.py."""
+EXCHANGE_CLIMB_MOVES = 20
+"""Most promising exchanges of a solution that are made feasible: benchmarks/joint_constrained.py."""
+EXCHANGE_CLIMB_REFITS = 2
+"""The best of these, whose loadings are refitted: benchmarks/joint_constrained.py."""
+EXCHANGE_CLIMB_STEPS = 12
+"""Steps of such a refit, at most: benchmarks/joint_constrained.py."""
+EXCHANGE_CLIMB_DAMPING = 1e-3
+"""Damping of its first step, which starts close to its end: benchmarks/joint_constrained.py."""
+EXCHANGE_CLIMB_LEAST_GAIN = 1e-9
+"""Relative gain of an exchange, at least; less is rounding of refits: not tuned."""
+EXCHANGE_CLIMB_CHAINS = 12
+"""Best starts from which exchanges climb: benchmarks/joint_constrained.py."""
+START_REFIT_STEPS = 10
+"""Steps of the refit of a start or of a random change, at most: benchmarks/joint_constrained.py."""
+PERTURB_FEATURES = 5
+"""Features that a random change replaces, at most: benchmarks/joint_constrained.py."""
+PERTURB_LOADING = 0.3
+"""Standard deviation of the loading that a random feature starts with: not tuned."""
+PERTURB_ELITES = 4
+"""Best solutions that are changed at random: benchmarks/joint_constrained.py."""
+PERTURB_CHAINS = 8
+"""Random changes of them at once: benchmarks/joint_constrained.py."""
+NONNEGATIVE_REFITS = 8
+"""Times that negative loadings are fixed at zero before a start is given up: not tuned."""
+NO_LOADING = 1e-7
+"""Size of a loading that counts as zero: the square of it is rounding; not tuned."""
+ZERO_LOADING_COST = 5e-3
+"""Share of the value that a missing feature costs a solution during the search. With 0.02 six orthogonal components of
+five of the 13 pitprops have 0.7 % less variance, because too little is tried: benchmarks/joint_constrained.py."""
+ZERO_LOADING_LAST_COST = 1e-2
+"""The same in the last comparison, so that components have k features where that costs little: not tuned."""
+PERTURB_PATIENCE = 8
+"""Rounds of random changes without a gain that end a search: benchmarks/joint_constrained.py."""
+RESTORE_PATIENCE = 10
+"""Newton steps that may raise the violation before the restoration is given up: benchmarks/joint_constrained.py."""
+RESTORE_LONGEST = 1.0
+"""Length of a Newton step at most, all loadings together: benchmarks/joint_constrained.py."""
+PERTURB_ENTERING = 64
+"""Features of largest slope from which random ones are drawn: benchmarks/joint_constrained.py."""
+CONSTRAINED_WORK = 115 * 10**4
+"""Work of a search, in these microseconds; with more of it few results change: benchmarks/joint_constrained.py."""
+CHAIN_ENTRIES = 2**20
+"""Entries of all KKT systems that are solved at once, 8 MB: benchmarks/joint_constrained.py."""
+START_BATCH = 4
+"""Starts that are refitted for each solution that climbs, at most: benchmarks/joint_constrained.py."""
+FEASIBILITY_ROUNDS = 8
+"""Times that random support sets are tried where no start is feasible: not tuned."""
+FEASIBILITY_SETS = 64
+"""Random support sets of each time, at most: not tuned."""
+CONSTRAINED_STARTS = 16
+"""Random rotations of the leading directions that are starts: benchmarks/joint_constrained.py."""
+CONSTRAINED_DIRECTIONS = 3
+"""Leading directions beyond the number of components that starts combine: benchmarks/joint_constrained.py."""
+CONSTRAINED_POOL_COMPLETE = 1024
+"""Features up to which all are searched, an array of 8 MB: benchmarks/joint_constrained.py."""
+CONSTRAINED_POOLS = 3
+"""Pools of promising features, at most; each adds those of largest gradient: benchmarks/joint_constrained.py."""
+CONSTRAINED_NEXT_WORK = 0.25
+"""Work in each pool after the first, as a share: benchmarks/joint_constrained.py."""
+LAST_REFIT_STEPS = 40
+"""Steps of the last refit, at most: not tuned."""
+DISJOINT_ENTRIES = 2**16
+"""n times all features of the components, for each start and replacement that is tried:
+benchmarks/joint_constrained.py."""
+DISJOINT_STARTS = 16
+"""Random rotations that are starts, and replacements, at most: benchmarks/joint_constrained.py."""
+DISJOINT_FINALISTS = 4
+"""Starts that climb further than one sweep: benchmarks/joint_constrained.py."""

@@ -8,15 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.ascent import ends_may_differ, improve, relax, stage1_effort
+from rspca.algorithm.ascent import improve
 from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.full_data import FullData
 from rspca.algorithm.loop import Found, eligible_features
+from rspca.algorithm.nonnegative import NonnegativeTask, nonnegative_component
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.promising import pool_size
 from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
+from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import FitWork, SharedWork
-from rspca.algorithm.sketch import FullData, Sketch, first_count, most_rows
+from rspca.algorithm.sketch import first_count, most_rows
+from rspca.algorithm.sketched_data import SketchedData, stage1_effort
+from rspca.algorithm.small_search import is_small
 from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
 from rspca.base.memory import check_room
@@ -39,6 +44,7 @@ class Options(NamedTuple):
     max_iter: int = budgets.MAX_ITER
     tol: float = budgets.TOL
     groups: Groups | None = None
+    nonnegative: bool = False
 
 
 def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True, n_components: int = 1) -> None:
@@ -81,6 +87,8 @@ def rspca_component(
     choice = Choice(eligible_features(op), options.groups)
     work = FitWork() if work is None else work
     task = Task(op, min(k, choice.most), choice, options, normalization, rng, report, work.of(op))
+    if options.nonnegative:
+        return nonnegative_component(task.without_signs())
     if not options.polish:
         return rounded_component(task)
     size = working_set_size(op, task.k) if options.solver == "linearized" else None
@@ -106,6 +114,14 @@ class Task(NamedTuple):
         """Expected number of non-zeros of Algorithm 1; k unless it is given."""
         return float(self.options.s or self.k)
 
+    def without_signs(self) -> NonnegativeTask:
+        """Return the same task for loadings that are not negative."""
+        options, refit = self.options, self.normalization == "svd"
+        draws, polish, max_iter, tol = options.n_draws, options.polish, options.max_iter, options.tol
+        return NonnegativeTask(
+            self.op, self.k, self.choice, self.s, draws, polish, refit, max_iter, tol, self.rng, self.report
+        )
+
     def search(self, op: OperatorMixin, choice: Choice, work: SharedWork) -> Found:
         """Return a component of some of the features."""
         return polished_component(self._replace(op=op, choice=choice, work=work))
@@ -121,18 +137,19 @@ def polished_component(task: Task) -> Found:
     """Return a component of the default algorithm: relax, round, polish the most promising draws, refit."""
     op, k, choice, options = task.op, task.k, task.choice, task.options
     stage1 = relaxation(task)
-    data, relaxed = stage1.data, stage1.point
+    route, relaxed = stage1.route, stage1.point
     if options.rounding == "bernoulli":
         candidates = bernoulli_vector(task, relaxed)[:, None]
     else:
-        several = ends_may_differ(data, k)
-        supports = promising_draws(relaxed, drawn_supports(task, relaxed, options.n_draws if several else 0))
+        several = route.ends_may_differ(k)
+        n_draws = options.n_draws if several and not is_small(k, choice) else 0  # every feature is a start there
+        supports = promising_draws(relaxed, drawn_supports(task, relaxed, n_draws))
         starts = [(entries(relaxed, support), support) for support in supports]
         if several:
             largest = choice.largest(stage1.leading, k)  # the support of MaxComp
             starts.append((unit(stage1.leading[largest]), largest))
         candidates = spread_columns(starts, op.shape[1])
-    best = improve(data, candidates, relaxed.gradient, choice, task.work, tol=options.tol, report=task.report)
+    best = improve(route, candidates, relaxed.gradient, choice, task.work, tol=options.tol, report=task.report)
     used = best.loadings != 0.0
     support = best.support[used]
     loadings = NORMALIZATIONS[task.normalization](op, support, best.loadings[used])
@@ -158,31 +175,46 @@ def rounded_component(task: Task) -> Found:
 
 
 class Relaxation(NamedTuple):
-    """Stage 1: its stationary point, the leading direction of X, and X or the sketch on which it was computed."""
+    """Stage 1: its stationary point, the leading direction of X, and the route on which it was computed."""
 
-    data: Sketch | FullData
+    route: Route
     leading: Array
     point: StationaryPoint
 
 
 def relaxation(task: Task) -> Relaxation:
     """Run stage 1 with the solver of the options."""
+    stage1 = STAGE1[task.options.solver](task)
+    return stage1._replace(point=stage1.point._replace(x=task.choice.restricted(stage1.point.x)))
+
+
+def linearized_relaxation(task: Task) -> Relaxation:
+    """Run stage 1 by linearized steps, on the route that suits the data."""
+    options, route = task.options, route_of(task)
+    starts = route.directions()
+    point = route.relaxed(task.k, starts, max_iter=options.max_iter, tol=options.tol, report=task.report)
+    return Relaxation(route, starts[0], point)
+
+
+def route_of(task: Task) -> Route:
+    """Return a sketch of large data, or the data themselves, and those whose Gram matrix is in memory."""
     op, k, options = task.op, task.k, task.options
-    if options.solver == "projected":
-        tol = budgets.PROJECTED_TOL
-        data: Sketch | FullData = FullData(op, tol=tol)
-        directions = data.directions()
-        on_iteration = partial(task.report, "relax")
-        point = projected(op, k, directions[0], max_iter=options.max_iter, tol=tol, on_iteration=on_iteration)
-    else:
-        large = op.shape[0] * op.shape[1] > budgets.SKETCH_MIN_ENTRIES and not op.undeflated.gram_in_memory
-        effort = stage1_effort(op, k, options.tol, polished=options.polish)
-        data = Sketch(op, task.work.rows(k), products=effort.products) if large else FullData(op)
-        directions = data.directions()
-        point = relax(
-            data, k, directions, max_iter=options.max_iter, tol=options.tol, effort=effort, report=task.report
-        )
-    return Relaxation(data, directions[0], point._replace(x=task.choice.restricted(point.x)))
+    if op.shape[0] * op.shape[1] <= budgets.SKETCH_MIN_ENTRIES or op.undeflated.gram_in_memory:
+        return FullData(op)
+    return SketchedData(op, task.work.rows(k), stage1_effort(op, k, options.tol, polished=options.polish))
+
+
+def projected_relaxation(task: Task) -> Relaxation:
+    """Run stage 1 as the paper does, from the leading direction of X."""
+    tol, on_iteration = budgets.PROJECTED_TOL, partial(task.report, "relax")
+    route = FullData(task.op, tol=tol)
+    leading = route.directions()[0]
+    point = projected(task.op, task.k, leading, max_iter=task.options.max_iter, tol=tol, on_iteration=on_iteration)
+    return Relaxation(route, leading, point)
+
+
+STAGE1 = {"linearized": linearized_relaxation, "projected": projected_relaxation}
+"""How stage 1 is run, by the name of the solver."""
 
 
 def bernoulli_vector(task: Task, relaxed: StationaryPoint) -> Array:

@@ -16,7 +16,8 @@ import scipy.sparse
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.base.types import Array
-from rspca.linalg.vectors import TIED, coarse, decreasing_order, top_k
+from rspca.linalg.vectors import TIED, coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
+from rspca.operators.base import chunks
 
 Multiply = Callable[[Array], Array]
 """V -> A V."""
@@ -52,6 +53,7 @@ def search(
     known: list[Array],
     rng: np.random.Generator,
     multiply: Multiply | None = None,
+    leading: Array | None = None,
     finalists: int | None = None,
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
@@ -59,15 +61,16 @@ def search(
     Three families of starts complement each other. Supports that grow from single features find a few strongly
     correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
     are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
-    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself.
+    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself, and
+    `leading` are rough leading eigenvectors of A, if they are known.
     `finalists` is the number of candidates whose single features are swapped.
     """
     unit = _unit_of(A)
     if unit != 1.0:
-        found = search(A / unit, k, choice, known=known, rng=rng, finalists=finalists)
+        found = search(A / unit, k, choice, known=known, rng=rng, leading=leading, finalists=finalists)
         return [end._replace(variance=unit * end.variance) for end in found]
     starts = [grow(A, k, starting_features(A, k), choice)]
-    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__))
+    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
     if known:
         starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
     candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
@@ -177,8 +180,12 @@ def fourth_powers_of_rows(A: Array) -> Array:
 
 def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
     """Return the sum of the k largest squared entries of some rows."""
-    squares, p = A[rows] ** 2, len(A)
-    return np.partition(squares, p - k, axis=1)[:, p - k :].sum(axis=1)
+    p, sums = len(A), np.empty(len(rows))
+    for part in chunks(len(rows), 8 * p, 8 * budgets.SEARCH_BLOCK_ENTRIES):
+        squares = A[rows[part]] ** 2
+        squares.partition(p - k, axis=1)
+        sums[part] = squares[:, p - k :].sum(axis=1)
+    return sums
 
 
 def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
@@ -223,10 +230,11 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
 
 def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
     """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
-    denominator = variances[:, None] - diagonal
-    np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[:, None], out=denominator)
     promised = gradients * gradients
-    promised /= denominator
+    for part in chunks(len(promised), 8 * len(diagonal), budgets.SWAP_BYTES):
+        denominator = variances[part, None] - diagonal
+        np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
+        promised[part] /= denominator
     return promised
 
 
@@ -241,13 +249,13 @@ def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
 
 
 def supports_along_directions(
-    A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply
+    A: Array, k: int, choice: Choice, rng: np.random.Generator, multiply: Multiply, leading: Array | None = None
 ) -> Candidates:
     """Return the k largest entries of leading eigenvectors, of their sums and differences, and of random combinations.
 
     The spannogram of Papailiopoulos et al. (2013) would try every combination, which takes too long for more than two.
     """
-    values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng)
+    values, vectors = leading_vectors(multiply, A.diagonal(), budgets.SEARCH_DIRECTIONS, rng, leading)
     d = len(values)
     first, second = np.triu_indices(d, 1)
     unit = np.eye(d)
@@ -260,14 +268,17 @@ def supports_along_directions(
     return refitted(A, S, np.take_along_axis(along, S, axis=1))
 
 
-def leading_vectors(multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return approximate largest eigenvalues of A and their vectors, by block power steps."""
+def leading_vectors(
+    multiply: Multiply, diagonal: Array, count: int, rng: np.random.Generator, known: Array | None = None
+) -> tuple[Array, Array]:
+    """Return approximate largest eigenvalues of A and their vectors, by block power steps, or from `known` ones."""
     p = len(diagonal)
     V = np.empty((p, min(count, p)))
     # random numbers are assigned by variance, not by index, so that the order of the features does not matter
     V[decreasing_order(coarse(diagonal))] = rng.standard_normal(V.shape)
-    for _ in range(budgets.SEARCH_SUBSPACE_STEPS):
+    for _ in range(budgets.SEARCH_SUBSPACE_STEPS if known is None else 0):
         V = np.linalg.qr(multiply(V))[0]
+    V = V if known is None else np.linalg.qr(known)[0]
     image = multiply(V)
     values, weights = np.linalg.eigh(V.T @ image)
     return np.maximum(values[::-1], 0.0), image @ weights[:, ::-1]
@@ -321,14 +332,13 @@ def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
     size = np.abs(values)
     if choice.groups is not None:
         return np.array([choice.largest(row, k) for row in size]).reshape(len(size), k)
-    n = size.shape[1]
-    level = np.partition(size, n - k, axis=1)[:, n - k, None]
+    level = kth_largest_in_rows(size, k)[:, None]
     chosen = size >= (1.0 - TIED) * level
     for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
         above = size[row] > (1.0 + TIED) * level[row]
         ties = np.flatnonzero(chosen[row] & ~above)
         chosen[row, ties[k - np.count_nonzero(above) :]] = False
-    return chosen.nonzero()[1].reshape(len(size), k)
+    return columns_of(chosen)
 
 
 def joined(parts: list[Candidates]) -> Candidates:
@@ -384,19 +394,13 @@ def swap_features(
         if n_swaps == budgets.SWAPS_MAX or swap_optimal:
             break
         least = budgets.SWAP_MIN_GAIN * value
-        rest = (vectors[:, :-1] / np.maximum(value - values[:-1], least)) @ vectors[:, :-1].T
-        inside = np.zeros(len(diagonal), dtype=bool)
-        inside[support] = True
-        entering = choice.features[~inside[choice.features]]
-        a = rows[:, entering]
-        alpha, r = v @ a, rest @ a
-        q = np.einsum("ij,ij->j", a, r) + diagonal[entering] - value
-        rest_ii, v_i = np.diagonal(rest)[:, None], v[:, None]
-        curvature = r**2 - rest_ii * q
-        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        allowed = choice.allowed_swaps(support, entering)
-        score = np.where((gain > 0.0) & allowed, gain / (np.abs(curvature) + v_i**2 + least), 0.0)
-        swap = _best_swap(rows, diagonal, support, entering, score, value + least)
+        gaps = np.maximum(value - values[:-1], least)
+        rest = (vectors[:, :-1] / gaps) @ vectors[:, :-1].T
+        promising = _promising_to_enter(rows, diagonal, value, v, rest, float(1.0 / gaps[-1]) if len(gaps) else 0.0)
+        promising[support] = False
+        entering = choice.features[promising[choice.features]]
+        swaps = _promising_swaps(rows, diagonal, _Refit(support, value, v, rest), entering, choice)
+        swap = _best_swap(rows, diagonal, support, swaps, value + least)
         if swap is None:
             swap_optimal = True
         else:
@@ -408,21 +412,69 @@ def swap_features(
     return SwappedSupport(support[order], v[order], value, n_swaps, swap_optimal)
 
 
-def _best_swap(
-    rows: Array, diagonal: Array, support: Array, entering: Array, score: Array, value: float
-) -> tuple[int, int] | None:
+def _promising_to_enter(rows: Array, diagonal: Array, value: float, v: Array, rest: Array, largest: float) -> Array:
+    """Return which features may gain by a swap with any feature of the support: most are ruled out by two products.
+
+    With the notation of `swap_features`, a swap with i gains only if R_ii alpha^2 / v_i^2 + q + 2 |alpha r_i / v_i| is
+    positive. Here |r_i| <= |R_i| |a| and a'r <= |R| |a|^2, the spectral norm |R| given as `largest`.
+    """
+    sizes = np.maximum(np.abs(v), budgets.SWAP_MIN_LOADING)
+    alpha, squares = np.abs(v @ rows), np.einsum("ij,ij->j", rows, rows)
+    most = float(np.max(rest.diagonal() / sizes**2)) * alpha
+    most += 2.0 * float(np.max(np.linalg.norm(rest, axis=1) / sizes)) * np.sqrt(squares)
+    most *= alpha
+    most += largest * squares
+    most += diagonal
+    return np.asarray(most > (1.0 - TIED) * value)
+
+
+class _Refit(NamedTuple):
+    """A support, its largest eigenvalue l and eigenvector, and the sum over the others of qq'/(l - l_q)."""
+
+    support: Array
+    value: float
+    v: Array
+    rest: Array
+
+
+class _Swaps(NamedTuple):
+    """Positions in a support that may leave it, the features that join it for them, and how promising that is."""
+
+    leaving: Array
+    joining: Array
+    score: Array
+
+
+def _promising_swaps(rows: Array, diagonal: Array, fit: _Refit, entering: Array, choice: Choice) -> _Swaps:
+    """Return the swaps that raise the variance, some of the entering features at a time, so that they stay in cache."""
+    support, value, v, rest = fit
+    least, rest_ii, v_i = budgets.SWAP_MIN_GAIN * value, np.diagonal(rest)[:, None], v[:, None]
+    found = [_Swaps(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
+    for part in chunks(len(entering), 8 * len(support), budgets.SWAP_BYTES):
+        some = entering[part]
+        a = rows[:, some]
+        alpha, r = v @ a, rest @ a
+        q = np.einsum("ij,ij->j", a, r) + diagonal[some] - value
+        curvature = r**2 - rest_ii * q
+        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
+        leaving, joining = ((gain > 0.0) & choice.allowed_swaps(support, some)).nonzero()  # usually few
+        score = gain[leaving, joining] / (np.abs(curvature[leaving, joining]) + v[leaving] ** 2 + least)
+        found.append(_Swaps(leaving, some[joining], score))
+    return _Swaps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
+
+
+def _best_swap(rows: Array, diagonal: Array, support: Array, swaps: _Swaps, value: float) -> tuple[int, int] | None:
     """Return the best of the most promising swaps (position out, feature in) if it exceeds `value`, or None."""
-    promising = (score.ravel() > 0.0).nonzero()[0]  # usually few; sorting all scores, with ties, takes far longer
     tries = budgets.SWAP_TRIES if len(support) <= budgets.SWAP_TRIES_MAX_K else budgets.SWAP_TRIES_LARGE_K
     best, swap = value, None
-    for flat in promising[np.argsort(-score.ravel()[promising], kind="stable")[:tries]]:
-        i, j = np.unravel_index(flat, score.shape)
+    for place in np.lexsort((swaps.joining, swaps.leaving, -swaps.score))[:tries]:
+        i, j = int(swaps.leaving[place]), int(swaps.joining[place])
         inside = _symmetric(rows[:, support])
-        inside[i, :] = inside[:, i] = rows[:, entering[j]]
-        inside[i, i] = diagonal[entering[j]]
+        inside[i, :] = inside[:, i] = rows[:, j]
+        inside[i, i] = diagonal[j]
         reached = float(np.linalg.eigvalsh(inside)[-1])
         if reached > best:
-            best, swap = reached * (1.0 + TIED), (int(i), int(entering[j]))
+            best, swap = reached * (1.0 + TIED), (i, j)
     return swap
 
 

@@ -91,7 +91,7 @@ def one_by_one(
     """
     found = list(loop.earlier)
     op, unit = balanced(op)
-    report = _reporter(loop.on_step, found, unit)
+    report = reporter(loop.on_step, found, unit)
     total = float(op.sq_norms.sum())
     op = deflated(op, found, deflate) if len(found) < len(finders) else op
     for number, (k, find) in enumerate(finders[len(found) :], len(found)):
@@ -132,7 +132,7 @@ def all_together(
     """
     found = list[Component]()
     op, unit = balanced(op)
-    report = _reporter(loop.on_step, found, unit)
+    report = reporter(loop.on_step, found, unit)
     left, before = op, op.passes
     for candidate in find(op, ks, report) if op.sq_norms.any() else ():
         loadings = NORMALIZATIONS[normalization](left, candidate.support, candidate.loadings)
@@ -163,7 +163,7 @@ def numerical_rank(values: Array, op: OperatorMixin) -> int:
     return int(np.count_nonzero(values > budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * float(op.sq_norms.sum())))
 
 
-def _reporter(on_step: OnStep | None, found: list[Component], unit: float) -> Report:
+def reporter(on_step: OnStep | None, found: list[Component], unit: float) -> Report:
     """Return what passes progress on to the user; the number of the component is how many are found."""
     if on_step is None:
         return no_report

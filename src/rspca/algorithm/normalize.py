@@ -6,7 +6,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.base.types import Array
-from rspca.linalg.eigen import leading_pairs
+from rspca.linalg.eigen import DENSE_FEATURES, leading_pairs
 from rspca.linalg.vectors import oriented, unit
 from rspca.operators.base import OperatorMixin
 
@@ -20,12 +20,15 @@ def svd(op: OperatorMixin, support: Array, loadings: Array) -> Array:
     """Return the leading right singular vector of X[:, support]: no vector with this support has more variance."""
     if len(support) == 1:
         return np.ones(1)
-    # The loadings are a good start unless they are another eigenvector, so a little noise is added.
-    direction = unit(loadings)
-    noise = np.random.default_rng(len(support)).standard_normal(len(support)) / np.sqrt(len(support))
     tol = budgets.NORMALIZE_TOL[op.dtype]
-    start = direction + budgets.NORMALIZE_NOISE * tol * noise
+    start = _near(loadings, tol) if len(support) > DENSE_FEATURES else None  # few are decomposed without a start
     return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, 0], op.dtype)
+
+
+def _near(loadings: Array, tol: float) -> Array:
+    """Return the loadings with a little noise: they are a good start unless they are another eigenvector."""
+    noise = np.random.default_rng(len(loadings)).standard_normal(len(loadings)) / np.sqrt(len(loadings))
+    return unit(loadings) + budgets.NORMALIZE_NOISE * tol * noise
 
 
 NORMALIZATIONS = {"svd": svd, "naive": naive}

@@ -115,7 +115,8 @@ def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Cho
         count = int(np.count_nonzero(joining > leaving))
         while count:
             # ratio of worth outside to inside above which only the clearest `count` pairs are left
-            demand = (1.0 - 1e-12) * joining[count - 1] / max(leaving[count - 1], 1e-100 * joining[count - 1])
+            least = max(leaving[count - 1], budgets.EXCHANGE_MIN_WORTH * joining[count - 1])
+            demand = (1.0 - budgets.EXCHANGE_ROUNDING) * joining[count - 1] / least
             worth[support] = demand * inside
             proposed = choice.largest(worth, len(support))
             if np.array_equal(proposed, support):
@@ -175,5 +176,10 @@ def best_first(ends: list[Polished]) -> list[Polished]:
 def swap(op: OperatorMixin, start: Polished, *, choice: Choice) -> Polished:
     """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
     end = swap_features(op.gram_rows, op.sq_norms, start.support, choice)
+    return refitted_end(op, Polished(end.support, end.loadings, 0.0, start.n_iter + end.n_swaps, end.swap_optimal))
+
+
+def refitted_end(op: OperatorMixin, end: Polished) -> Polished:
+    """Return the end with the best loadings of its support, and their variance."""
     value, loadings = refit(op.restrict(end.support), end.loadings)
-    return Polished(end.support, loadings, value, start.n_iter + end.n_swaps, end.swap_optimal)
+    return end._replace(variance=value, loadings=loadings)

@@ -9,9 +9,11 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.gram_search import swap_features
 from rspca.algorithm.promising import chosen_by_directions, pool_size
+from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork
-from rspca.algorithm.sketch import FullData, Sketch
+from rspca.algorithm.swap_bound import may_enter
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, spread_columns
 from rspca.operators.base import OperatorMixin
@@ -25,32 +27,62 @@ class Pool(NamedTuple):
     complete: bool
     multiply: Callable[[Array], Array]
     """V -> A V, with the Gram matrix A or with the columns, whichever is smaller."""
+    leading: Array | None = None
+    """Rough leading eigenvectors of A, where they are known."""
+    gradient: Array | None = None
+    """X'Xv of all features for the first of the vectors around which the pool was made."""
 
 
-def make_pool(data: Sketch | FullData, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
+def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: SharedWork) -> Pool:
     """Return the pool for supports of k features; it contains the `known` supports.
 
     If it cannot have all features, it has those that all pools share, and those that the leading directions choose.
     """
-    op = data.source
+    op = route.source
     size = pool_size(op.shape[0], len(choice.features))
     if size == len(choice.features):
-        return _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        pool = _pool_of(op, work.gram(op, choice.features, choice.features), choice.features, complete=True)
+        leading = route.near_leading(budgets.SEARCH_DIRECTIONS)
+        return pool._replace(leading=None if leading is None else leading[choice.features])
     lasting = work.lasting
-    rows = data.leading_rows(budgets.POOL_LEADING)[choice.features]
+    rows = route.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
     features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
     return _pool_of(op, work.gram(op, features, lasting), features, complete=False)
 
 
-def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]]) -> Pool:
+def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]], work: SharedWork) -> Pool:
     """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
-    near = [free.largest(gradient, budgets.NEXT_POOL_FEATURES) for gradient in gradients.T]
+    count = max(budgets.NEXT_POOL_FEATURES, budgets.NEXT_POOL_PER_K * len(vectors[0][0]))
+    near = [free.largest(gradient, count) for gradient in gradients.T]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
-    return _pool_of(op, op.gram_matrix(features), features, complete=False)
+    pool = _pool_of(op, work.gram(op, features, work.lasting), features, complete=False)
+    return pool._replace(gradient=gradients[:, 0].copy())
+
+
+def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice: Choice) -> bool:
+    """Return whether it is certain that no feature outside the pool gains variance by a swap.
+
+    The support is the first of those around which the pool was made, whose gradient is known. A bound rules out most
+    features without a product; those that are left are compared with the support, unless they are many.
+    """
+    if pool.gradient is None:
+        return False
+    places = np.searchsorted(pool.features, support)
+    outside = np.setdiff1d(choice.features, pool.features, assume_unique=True)
+    inside = pool.gram[np.ix_(places, places)]
+    entering = outside[may_enter(inside, pool.gradient[outside], op.sq_norms[outside])]
+    if not 0 < len(entering) <= budgets.SWAP_MAX_LEFT:
+        return not len(entering)
+    features = np.union1d(support, entering)
+    gram = op.gram_matrix(features)
+    np.fill_diagonal(gram, op.sq_norms[features])
+    places = np.searchsorted(features, support)
+    end = swap_features(gram.__getitem__, gram.diagonal(), places, choice.among(features))
+    return end.swap_optimal and end.n_swaps == 0
 
 
 def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:

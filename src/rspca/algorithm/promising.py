@@ -8,7 +8,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order, top_k
+from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -33,9 +33,10 @@ def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) 
     free = Choice(np.flatnonzero(op.sq_norms))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in op.gram_rows(few)]
+    rows, linked = rows_and_linkage(op, few)
+    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
     pool = [np.unique(np.concatenate(pool))]
-    worth = (variances, energies, beyond_leading, linkage(op))
+    worth = (variances, energies, beyond_leading, linked)
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
     return np.unique(np.concatenate(pool))
 
@@ -63,9 +64,11 @@ def random_signs(op: OperatorMixin) -> Array:
     """Return vectors of random signs as columns; fewer vectors if there are very many features."""
     n = op.shape[1]
     count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
-    signs, rng = np.empty((n, count)), np.random.default_rng(budgets.POOL_PROBE_SEED)
+    signs, rng = np.empty((n, count), dtype=op.dtype), np.random.default_rng(budgets.POOL_PROBE_SEED)
     # signs are assigned by variance, not by index, so that the order of the features does not matter
-    signs[decreasing_order(coarse(op.sq_norms))] = rng.choice([-1.0, 1.0], signs.shape)
+    order = decreasing_order(coarse(op.sq_norms))
+    for part in chunks(n, 8 * count, budgets.POOL_COPIED_BYTES):
+        signs[order[part]] = 2.0 * rng.integers(2, size=(part.stop - part.start, count)) - 1.0
     return signs
 
 
@@ -81,26 +84,49 @@ def row_energies_from(images: Array) -> tuple[Array, Array]:
     return energies, np.einsum("ij,ij->i", rest, rest)
 
 
-def linkage(op: OperatorMixin) -> Array:
-    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
+    """Return the rows of X'X of some features, and the linkage of all, in one product where that takes little memory.
 
-    Columns are projected on a few random directions, which preserves their similarity. If there are too many features
-    to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs are.
+    Columns are projected on a few random directions, which preserves their similarity.
     """
     m, n = op.shape
+    if op.gram_in_memory:
+        return op.gram_rows(features), _fourth_powers(op)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
-        return np.zeros(n)
+        return op.gram_rows(features), np.zeros(n)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     directions /= longest  # so that projections are in the range of float32
-    rows = np.empty((n, directions.shape[1]), dtype=np.float32)
+    if op.first_block > 1 and len(features) + count <= budgets.POOL_JOINED_SHARE * m:
+        images = op.rmatmat(np.hstack([op.columns(features), directions], dtype=op.dtype, casting="same_kind"))
+        rows = np.array(images[:, : len(features)].T, dtype=np.float64)
+        projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
+        del images  # larger than all the rest
+        return rows, linkage(op, projected, longest)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
-    for first in range(0, rows.shape[1], at_once):
+    projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
+    if at_once < directions.shape[1]:
+        others = np.empty((n, directions.shape[1] - at_once), dtype=np.float32)
+        projected = np.concatenate([projected, others], axis=1)
+    for first in range(at_once, projected.shape[1], at_once):
         part = slice(first, first + at_once)
-        rows[:, part] = op.rmatmat(directions[:, part])
+        projected[:, part] = op.rmatmat(directions[:, part])
+    linked = linkage(op, projected, longest)
+    del projected, directions  # before the rows are computed
+    return op.gram_rows(features), linked
+
+
+def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
+    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+
+    `rows` has the projection of each column, divided by the length of the `longest`; it is overwritten. If there are
+    too many features to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs
+    are.
+    """
+    n = len(rows)
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
@@ -112,11 +138,42 @@ def linkage(op: OperatorMixin) -> Array:
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
     sums[compared] -= lengths[compared] ** 8  # each with itself
-    for distance in range(1, budgets.POOL_LINKAGE_NEAREST if len(compared) < n else 1):
-        fourth = np.einsum("ij,ij->i", rows[distance:], rows[:-distance]) ** 4
-        sums[distance:] += fourth
-        sums[:-distance] += fourth
+    if len(compared) < n:
+        sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums
+
+
+def fourth_powers_of_neighbors(rows: Array, reach: int) -> Array:
+    """Return for each row the sum of the fourth powers of its products with those nearer than `reach`, without itself.
+
+    Blocks of `reach` rows are multiplied by themselves and the next block.
+    """
+    n, width = rows.shape
+    count = -(-n // reach)
+    sums = np.zeros((count + 1, reach))
+    distance = np.arange(2 * reach) - np.arange(reach)[:, None]
+    near = ((distance > 0) & (distance < reach)).astype(rows.dtype)
+    for part in chunks(count, 4 * 2 * reach * (width + reach), budgets.POOL_LINKAGE_BYTES):
+        some = rows[part.start * reach : (part.stop + 1) * reach]
+        blocks = np.zeros((part.stop + 1 - part.start, reach, width), dtype=rows.dtype)  # the last one ends in zeros
+        blocks.reshape(-1, width)[: len(some)] = some
+        powers = blocks[:-1] @ np.concatenate([blocks[:-1], blocks[1:]], axis=1).transpose(0, 2, 1)
+        for _ in range(2):
+            np.square(powers, out=powers)
+        powers *= near
+        onto = powers.sum(axis=1, dtype=np.float64)
+        sums[part] += powers.sum(axis=2, dtype=np.float64) + onto[:, :reach]
+        sums[part.start + 1 : part.stop + 1] += onto[:, reach:]
+    return sums.ravel()[:n]
+
+
+def _fourth_powers(op: OperatorMixin) -> Array:
+    """Return the sums of the fourth powers of the rows of X'X, in memory, without the diagonal; the largest is one."""
+    sums, largest = np.empty(op.shape[1]), max(float(op.sq_norms.max()), 1e-300)
+    for part in chunks(len(sums), 8 * len(sums)):
+        squares = (op.gram_rows(np.arange(part.start, part.stop)) / largest) ** 2
+        sums[part] = np.einsum("ij,ij->i", squares, squares)
+    return sums - (op.sq_norms / largest) ** 4
 
 
 def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
@@ -128,10 +185,11 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
     tried = int(
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
-    order = decreasing_order(coarse(np.einsum("ij,ij->i", rows, rows)))
-    if len(order) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
-        longest = np.sort(order[: budgets.POOL_DIRECTION_FEATURES])
+    lengths = coarse(np.einsum("ij,ij->i", rows, rows))
+    if len(lengths) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
+        longest = top_k(lengths, budgets.POOL_DIRECTION_FEATURES)
         return chosen_by_directions(rows[longest], k, features[longest], count)
+    order = decreasing_order(lengths)
     starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
     directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
     for _ in range(budgets.POOL_DIRECTION_STEPS):
@@ -151,5 +209,9 @@ def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)
-    supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
+    chosen = along >= kth_largest_in_rows(along, k)[:, None]
+    if np.count_nonzero(chosen) == k * len(along):
+        supports = columns_of(chosen)
+    else:  # ties
+        supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)

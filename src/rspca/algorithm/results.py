@@ -20,7 +20,9 @@ class Component:
     loadings: Array
     """Their loadings, of unit Euclidean norm; the largest is positive."""
     variance: float
-    """v'X'Xv in the data as they were when this component was found: centered, scaled, deflated. No divisor."""
+    """v'X'Xv in the data as they were when this component was found: centered, scaled, deflated. No divisor. Of
+    components found together: in the data that those before it leave where adjusted variance was maximized, in X itself
+    under the constraints "orthogonal" and "uncorrelated" and on a shared support."""
     n_features: int
     n_iter: int = 1
     converged: bool = True
@@ -74,6 +76,10 @@ class Decomposition:
     n_samples: int = 0
     sample_components: list[Component] = field(default_factory=list)
     """The sparse u's of Algorithm 2, with side='both'."""
+    joint_gain: float | None = None
+    """Adjusted variance over that of the components found one by one, less 1; with joint=True only."""
+    joint_certificate: Any = None
+    """A JointCertificate of all components, where they were found together and that was asked for."""
 
     @property
     def loadings(self) -> Array:

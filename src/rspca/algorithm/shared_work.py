@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 
 
 class FeatureGram(NamedTuple):
@@ -24,19 +24,20 @@ class FeatureGram(NamedTuple):
 class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
-    rows: Rows
+    basis: list[Array]
+    """Orthonormal directions as columns, in a list from which they are taken when their rows are computed."""
     energies: Array
     beyond_leading: Array
 
 
 def probe(op: OperatorMixin, count: int) -> Probes:
-    """Return estimates from products of X'X with random signs; the directions, so many, after one more product."""
+    """Return estimates from products of X'X with random signs, and so many leading directions, orthonormal."""
     images = op.gram(random_signs(op))
     energies, beyond_leading = row_energies_from(images)
     weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
-    basis = np.linalg.qr(images @ weights)[0]
-    del images  # as large as all the rest
-    return Probes(independent(op, *op.gram_and_scores(basis)), energies, beyond_leading)
+    directions = images @ weights
+    del images  # larger than all the rest
+    return Probes([np.linalg.qr(directions)[0]], energies, beyond_leading)
 
 
 class SharedWork:
@@ -55,7 +56,7 @@ class SharedWork:
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
-        return self._probes.rows if k <= budgets.POOL_MAX_K else self._rows
+        return self._probed_rows if k <= budgets.POOL_MAX_K else self._rows
 
     @cached_property
     def _rows(self) -> Rows:
@@ -65,6 +66,10 @@ class SharedWork:
     def _probes(self) -> Probes:
         """What the products of X'X with random signs show."""
         return probe(self.op, max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components)))
+
+    @cached_property
+    def _probed_rows(self) -> Rows:
+        return independent(self.op, *self.op.gram_and_scores(self._probes.basis.pop()))
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""
@@ -84,9 +89,12 @@ class SharedWork:
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
 
-        The products of `lasting` features are computed once and kept; those of other features each time.
+        The products of `lasting` features are computed once and kept; those of other features each time, and of all if
+        most are others.
         """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
+            return op.gram_to_read(features)
+        if 2 * np.count_nonzero(np.isin(features, lasting, assume_unique=True)) < len(features):
             return op.gram_matrix(features)
         if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
@@ -97,11 +105,13 @@ class SharedWork:
         """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
         place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
         old = known.features[place] == features
-        gram, new = np.empty((len(features), len(features))), features[~old]
-        gram[np.ix_(old, old)] = known.gram[np.ix_(place[old], place[old])]
-        if len(new):
-            across = self.op.gram_between(new, features)  # in one read, those of new features with each other included
-            gram[~old], gram[:, ~old] = across, across.T
+        new = features[~old]  # their products with all come first: while they are made, there is no other matrix
+        across = self.op.gram_between(new, features) if len(new) else np.empty((0, len(features)))
+        gram = np.empty((len(features), len(features)))
+        gram[~old], gram[:, ~old] = across, across.T
+        at, known_places = np.flatnonzero(old), place[old]
+        for part in chunks(len(at), 8 * len(at), budgets.POOL_COPIED_BYTES):
+            gram[at[part, None], at] = known.gram[known_places[part, None], known_places]
         return gram
 
 

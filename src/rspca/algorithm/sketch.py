@@ -8,7 +8,6 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.base.types import Array
-from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
@@ -36,8 +35,6 @@ class Sketch:
     ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
 
-    exact = False
-
     def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
         m, n = op.shape
         first = first_rows(op.undeflated, 1) if first is None else first
@@ -45,7 +42,9 @@ class Sketch:
         if not len(rows):  # earlier components explain all directions that were learned before
             left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = most_rows(n) + len(first.rows)
+        self._size = int(min(most_rows(n), 2 * products)) + len(
+            first.rows
+        )  # for the leading direction, and for stage 1
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
@@ -60,6 +59,11 @@ class Sketch:
         few = count < budgets.SKETCH_MAX_SHARE * len(gradient)
         return top_k(np.abs(gradient), count) if few else np.arange(len(gradient))
 
+    def forget_rows(self) -> None:
+        """Free the memory of the sketch, of which nothing is asked any more."""
+        self._left, self._rows = self._left[:, :0].copy(), self._rows[:0].copy()
+        self._filled = self._multiplied = 0
+
     def gradient(self, x: Array) -> Array:
         """Return X'Xx on the sketch: exact for the vectors that were multiplied with X."""
         rows = self._rows[: self._filled]
@@ -70,7 +74,7 @@ class Sketch:
         used = 0
         while self._filled < self._size and used < products:
             used += 1
-            v, before = self.directions()[0], self._filled
+            v, before = self.leading_direction(), self._filled
             seen = self.confirm(v)
             residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
             if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
@@ -78,16 +82,28 @@ class Sketch:
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance on the sketch, the largest first."""
-        rows = self._rows[: self._filled]
         values, weights = np.linalg.eigh(self._row_products())
         close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
-        directions = [weights[:, -1 - i] @ rows for i in close[: budgets.SKETCH_MAX_DIRECTIONS]]
-        return [direction / np.linalg.norm(direction) for direction in directions]
+        return self._along(weights[:, -1 - close[: budgets.SKETCH_MAX_DIRECTIONS]])
+
+    def leading_direction(self) -> Array:
+        """Return the direction of largest variance on the sketch."""
+        return self._along(np.linalg.eigh(self._row_products())[1][:, -1:])[0]
+
+    def _along(self, weights: Array) -> list[Array]:
+        """Return unit vectors that combine the rows of the sketch with the weights of each column."""
+        combined = weights.T @ self._rows[: self._filled]
+        return list(combined / np.linalg.norm(combined, axis=1, keepdims=True))
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         weights = np.linalg.eigh(self._row_products())[1][:, -count:]
         return (weights.T @ self._rows[: self._filled]).T
+
+    def near_leading(self, count: int) -> Array | None:
+        """Return rough leading directions as columns, so many, if the sketch shows them."""
+        weights = np.linalg.eigh(self._row_products())[1][:, ::-1][:, :count]
+        return np.column_stack(self._along(weights)) if weights.shape[1] == count else None
 
     def operator(self, features: Array) -> OperatorMixin:
         """Return the sketch of these features as an operator with q rows instead of m."""
@@ -112,7 +128,7 @@ class Sketch:
         if size <= self._rounding * length:
             return
         new /= size
-        if size > self._rounding ** (2 / 3) * length:  # X'new follows from X'scores
+        if size > self._rounding**budgets.SKETCH_DIFFERENCE_DIGITS * length:  # X'new follows from X'scores
             self._add(new[:, None], (image - inside @ rows) / size)
         else:  # the difference would be mostly rounding
             self._add(new[:, None], self.source.rmatmat(new))
@@ -211,38 +227,3 @@ def independent(op: OperatorMixin, images: Array, scores: Array) -> Rows:
 def rounding_of(op: OperatorMixin) -> float:
     """Return the share of the length of scores below which they are rounding."""
     return float(np.sqrt(np.finfo(op.dtype).eps))
-
-
-class FullData:
-    """X in place of a sketch of it, where it is small: the same questions, answered exactly."""
-
-    exact = True
-
-    def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
-        self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
-
-    def directions(self) -> list[Array]:
-        """Return the direction of largest variance, to residual tol."""
-        return [leading_pairs(self.source, 1, tol=self.tol).vectors[:, 0]]
-
-    def leading_rows(self, count: int) -> Array:
-        """Return a row for each feature such that their products are those of the leading part of X'X."""
-        pairs = leading_pairs(self.source, count, tol=self.tol)
-        return pairs.vectors * np.sqrt(pairs.values)
-
-    def features(self, gradient: Array, count: int) -> Array:
-        """Return all features."""
-        return np.arange(len(gradient))
-
-    def gradient(self, x: Array) -> Array:
-        """Return X'Xx."""
-        return self.source.gram(x)
-
-    def operator(self, features: Array) -> OperatorMixin:
-        """Return X."""
-        return self.source
-
-    def confirm(self, x: Array) -> ConfirmedProduct:
-        """Multiply x by X'X."""
-        gradient = self.source.gram(x)
-        return ConfirmedProduct(gradient, float(x @ gradient))

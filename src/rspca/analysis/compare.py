@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rspca.algorithm.component import check_memory
+from rspca.algorithm.joint.modes import MODES
 from rspca.algorithm.loop import refitted
 from rspca.algorithm.results import Component
-from rspca.base.checks import TooLarge, as_generator, check_choice, check_listener, check_real, check_sparsity
+from rspca.analysis.compare_sets import SetComparison, compare_sets
+from rspca.base.arguments import argument
+from rspca.base.checks import (
+    TooLarge,
+    as_generator,
+    check_choice,
+    check_listener,
+    check_n_components,
+    check_real,
+    check_sparsity,
+)
 from rspca.base.types import OnStep, Step
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.certify import certify_prepared
@@ -77,16 +88,18 @@ def _of_bound(share: float | None) -> str:
 
 def compare(
     X: Any,
-    k: int,
+    k: int | Sequence[int],
     *,
+    n_components: int = 1,
     methods: Iterable[str] | None = None,
+    modes: Iterable[str] | None = None,
     center: bool = True,
     scale: bool | str = False,
     certify_seconds: float | None = 5.0,
     random_state: Any = 0,
     on_step: OnStep | None = None,
-    on_rows: Callable[[Comparison], None] | None = None,
-) -> Comparison:
+    on_rows: Callable[[Any], None] | None = None,
+) -> Comparison | SetComparison:
     """Return the first component of every method at k non-zeros, naive and refitted, best first.
 
     Each method runs once; its support is then refitted. A method that finds fewer than k features, because of ties or
@@ -94,6 +107,10 @@ def compare(
     reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
     bound on what any k features can have; None leaves it out. `on_rows` is called after each row with those so far,
     which have no bound yet: so much can be kept if this is stopped.
+
+    With `n_components` > 1 the sets of components are compared, each method's found one by one and, starting from those
+    of "rspca", found together in every one of the `modes` ("joint", "orthogonal", "uncorrelated", "disjoint",
+    "shared"): adjusted, subspace and reconstruction variance, cosines, correlations. `k` may then be a list.
 
     Examples
     --------
@@ -110,12 +127,26 @@ def compare(
     for name in names:
         check_choice("method", name, METHODS)
     given = as_operator(X)
-    k = check_sparsity(k, 1, given.shape[1])[0]
+    check_n_components(n_components, given.shape)
+    ks = check_sparsity(k, n_components, given.shape[1])
+    chosen_modes = compared_modes(modes, n_components, ks)
     as_generator(random_state)
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)
-    check_memory(given, k, sketched="rspca" in names)
-    data = prepared(given, center=center, scale=scale)
+    check_memory(given, max(ks), sketched="rspca" in names, n_components=n_components)
+    data = prepared(given, center=center, scale=scale, n_components=n_components)
+    if n_components > 1:
+        return compare_sets(
+            data,
+            ks,
+            names,
+            chosen_modes,
+            certify_seconds=certify_seconds,
+            seed=lambda: as_generator(random_state),
+            on_step=on_step,
+            on_rows=on_rows,
+        )
+    k = ks[0]
     op = data.operator
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
     found, skipped = list[_Found](), dict[str, str]()
@@ -143,6 +174,23 @@ def compare(
         compiling = only_compiling(on_step)
         proof = certify_prepared(data, k, leader, deadline=deadline, tol=1e-6, rng=rng, on_step=compiling)
     return _compared(found, skipped, largest, k, proof)
+
+
+def compared_modes(modes: Iterable[str] | None, n_components: int, ks: list[int]) -> list[str]:
+    """Return the modes to compare: all that suit the sparsity, unless they are named."""
+    if modes is None:
+        return [name for name, mode in MODES.items() if not mode.is_shared or (len(set(ks)) == 1 and ks[0] >= len(ks))]
+    if isinstance(modes, str) or not isinstance(modes, Iterable):
+        raise TypeError(f"modes={modes!r} must be a list of names, for example ['joint', 'disjoint'].")
+    names = list(modes)
+    for name in names:
+        check_choice("modes", name, MODES)
+    if names and n_components == 1:
+        raise ValueError(
+            f"{argument('modes', names)} are for several components together: give {argument('n_components')} of at "
+            "least 2."
+        )
+    return names
 
 
 class _Found(NamedTuple):

@@ -39,7 +39,8 @@ class _BlasThreads:
             if self._wanted == 0:
                 # a fit that needs all cores also looks for libraries that were loaded since the last look
                 libraries = _loaded.__wrapped__() if large_products_too else _loaded()
-                self._usual = [(library, threads) for library in libraries if (threads := library.get_num_threads())]
+                counted = [(library, library.get_num_threads()) for library in libraries]
+                self._usual = [(library, threads) for library, threads in counted if threads and threads > 1]
                 self._set(single=True)
             self._wanted += 1
             self._wanted_for_all += large_products_too

@@ -1,5 +1,5 @@
 """Proven upper bounds on the variance that any k features can have."""
 
-from rspca.certificates.verify import confirmed  # registers itself for Certificate.verify
+from rspca.certificates.verify import confirmed, confirmed_set  # register themselves for verify
 
-__all__ = ["confirmed"]
+__all__ = ["confirmed", "confirmed_set"]

@@ -151,6 +151,37 @@ NODE_SHORT = 0.5
 NODE_STEPS = 10
 """Steps of L-BFGS at each of them: benchmarks/certificates.py."""
 
+# --- bounds of several components -------------------------------------------------------------------------------------
+
+JOINT_FEATURES = 600
+"""Features up to which duals of several components are optimized; a step is an n x n eigenproblem: not tuned."""
+SET_DUAL_TIME = 0.6
+"""Share of the time left for one dual of several components: not tuned."""
+SET_VIOLATION = 1e-8
+"""Arithmetic: largest |cosine| of given loadings or scores that still count as orthogonal or uncorrelated."""
+SET_THRESHOLDS = 12
+"""Levels of the soft threshold of several components: tools/joint_bounds.py; not tuned."""
+LEAST_START_LEVEL = 0.02
+"""Share of the largest entry off the diagonal from which a dual starts, where no threshold is better: not tuned."""
+SMOOTHINGS = (0.1, 0.03, 0.01, 0.003, 0.001)
+"""Widths to which sums of largest values are smoothed, as shares of the largest: tools/joint_bounds.py; not tuned."""
+SMOOTHED_STEPS = 40
+"""Steps of L-BFGS at each smoothing: tools/joint_bounds.py; not tuned."""
+SMOOTHED_RANGE = 20.0
+"""Logarithms by which a positive parameter of a dual may move at one smoothing, far more than it does: not tuned."""
+SMOOTHED_BISECTIONS = 40
+"""Arithmetic: halvings of the interval of a level; the value that depends on it is of second order: not tuned."""
+SMOOTHED_ENTRIES = 4
+"""Entries for each feature of k among which the smoothed sum of the k largest is sought first: not tuned."""
+RATIO_STARTS = (0.05, 0.1, 0.2, 0.4, 0.7)
+"""Levels of the soft threshold from which the ratio bound starts, as shares of the largest entry: not tuned."""
+RATIO_DESCENTS = 1
+"""Starts from which it descends: tools/joint_bounds.py; not tuned."""
+RATIO_ROOM = 1.3
+"""Factor by which the first comparison exceeds the least that is at least A: not tuned."""
+RATIO_BARRIER = 0.1
+"""Weight of the barrier of the ratio bound, relative to the smoothing: not tuned."""
+
 # --- the exact search -------------------------------------------------------------------------------------------------
 
 PART_MAX_GAP = 1.5

@@ -7,29 +7,20 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rspca.base.atomic import written_atomically
 from rspca.base.checks import reason, shown
 from rspca.base.types import Array
+from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, value_of
 
 FORMAT = "rspca certificate 1"
 STOPPED_BY = ("proof", "exhausted", "time", "interrupt")
 ENGINES = ("numba", "numpy")
 REACHED_TOL = 1e-9
 """Relative difference at which two computations of one variance agree."""
-MOST_CHARACTERS, MOST_BOUNDS = 300, 10_000
-"""Length of a text, and number of bounds or assumptions, beyond which a file is not one of ours."""
-
-
-class Bound(NamedTuple):
-    """One upper bound that was tried: its name, its value, and the seconds it took."""
-
-    name: str
-    value: float
-    seconds: float
 
 
 _CONFIRMATIONS: list[Callable[..., bool]] = []
@@ -152,7 +143,13 @@ class Certificate:
         known = {field.name: str(field.type) for field in fields(cls)}
         if set(content) - {"format"} - set(known):
             raise ValueError("it has entries that a certificate has not")
-        read = cls(**{name: _value(name, kind, content[name]) for name, kind in known.items() if name in content})
+        read = cls(
+            **{
+                name: value_of(name, kind, content[name], CONVERSIONS)
+                for name, kind in known.items()
+                if name in content
+            }
+        )
         _check_consistent(read)
         return read
 
@@ -174,76 +171,6 @@ class Certificate:
 def status_of(lower: float, upper: float, tol: float) -> str:
     """Return "optimal" if upper and lower agree to a relative tolerance, otherwise "gap"."""
     return "optimal" if upper <= (1.0 + tol) * lower else "gap"
-
-
-def _value(name: str, kind: str, value: Any) -> Any:
-    """Return an entry of a stored certificate as its field has it, or raise if it is of another kind."""
-    convert = _CONVERSIONS[name if name in _CONVERSIONS else kind]
-    try:
-        return convert(value)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{name} is not what it should be") from error
-
-
-def _whole(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError
-    return value
-
-
-def _finite(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(float(value)):
-        raise ValueError
-    return float(value)
-
-
-def _word(value: Any) -> str:
-    """Return a short printable text: names are shown on terminals and pages."""
-    if not isinstance(value, str):
-        raise TypeError
-    if not value.isprintable() or len(value) > MOST_CHARACTERS:
-        raise ValueError
-    return value
-
-
-def _at_least_zero(value: Any) -> float:
-    if _finite(value) < 0.0:
-        raise ValueError
-    return float(value)
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _scale(value: Any) -> bool | str:
-    return "patterson" if value == "patterson" else _truth(value)
-
-
-def _bounds(value: Any) -> tuple[Bound, ...]:
-    """Return the bounds that were tried; one that proved nothing is infinite."""
-    if len(value) > MOST_BOUNDS:
-        raise ValueError
-    return tuple(
-        Bound(_word(name), math.inf if bound == math.inf else _at_least_zero(bound), _at_least_zero(seconds))
-        for name, bound, seconds in value
-    )
-
-
-_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "int": _whole,
-    "float": _at_least_zero,
-    "str": _word,
-    "bool": _truth,
-    "scale": _scale,
-    "bounds": _bounds,
-    "support": lambda value: np.array([_whole(entry) for entry in value], dtype=np.intp),
-    "loadings": lambda value: np.array([_finite(entry) for entry in value], dtype=np.float64),
-    "assumptions": lambda value: tuple(_word(words) for words in value),
-}
-"""How entries are read: by the name of a field, else by its type."""
 
 
 def _check_consistent(read: Certificate) -> None:

@@ -47,29 +47,7 @@ def certify(
 ) -> Certificate:
     """Return a proven interval for the largest variance v'X'Xv of unit vectors v with k features.
 
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, operator
-        Samples by features; ``GramOperator(A)`` for a covariance matrix.
-    k : int
-        Features.
-    loadings : array of n_features, optional
-        A vector with at most k non-zeros to be certified. A better one is sought too.
-    after : array of n_features, or several as rows, optional
-        Components found before it: what is certified is the next one, in the data as they leave them.
-    deflation : {"schur", "projection", "orthogonal"}
-        How those were removed, with `after`.
-    seconds : float
-        Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
-    tol : float
-        Relative gap that counts as optimal.
-
-    Examples
-    --------
-    >>> import rspca
-    >>> found = rspca.certify(rspca.GramOperator(rspca.datasets.load_pitprops()), 5)
-    >>> found.status, round(found.lower, 6)
-    ('optimal', 3.406155)
+    The arguments are those of :func:`rspca.certify`.
     """
     deadline = time.perf_counter() + check_real("seconds", seconds, 0.0, strict=True)
     check_real("tol", tol, 0.0, strict=True)
@@ -195,11 +173,13 @@ def prover(
     s: float | None = None,
     limits: Groups | None = None,
     earlier: Sequence[Component] = (),
+    nonnegative: bool = False,
 ) -> Prover:
     """Return the step of the loop that certifies a component, and replaces it by what the proof improved.
 
     `seconds` is the time for each component. `refit` says whether loadings may be replaced, `s` and `limits` are those
-    of the rounding, `earlier` are the components that there are already, taken off by `deflation`.
+    of the rounding, `earlier` are the components that there are already, taken off by `deflation`. If loadings must be
+    `nonnegative`, none that has a negative one takes their place.
     """
     before = list(earlier)
     unit = balanced(data.operator)[1]
@@ -208,14 +188,21 @@ def prover(
         return op if unit == 1.0 else Scaled(op, np.full(op.shape[1], 1.0 / unit))
 
     words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
+    if nonnegative:
+        words = (*words, "the bound is for loadings of any sign, so it holds where none is negative")
+
+    def may_replace(proof: Certificate) -> bool:
+        """Return whether groups and signs allow what the proof found; its largest loading is positive."""
+        signs = not nonnegative or bool((proof.loadings >= 0.0).all())
+        return signs and (limits is None or limits.allow(proof.support))
 
     def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
         def on_step(step: Step) -> None:
             report(step.stage, step.iteration, step.variance, step.upper)
 
-        deadline = time.perf_counter() + seconds
+        deadline, op = time.perf_counter() + seconds, op.apart()  # the next component does not depend on the proof
         at_most = max(k, len(component.support))  # Algorithm 1 of the paper may draw more than k features
-        if _hidden_by_forming(op, at_most, component.variance) and _has_room(data.operator.unformed):
+        if hidden_by_forming(op, at_most, component.variance) and columns_fit(data.operator.unformed):
             op = deflated(in_units(data.operator.unformed), before, DEFLATIONS[deflation])
         left = data.with_operator(op, *given_earlier(len(before)), *words)
         rng = np.random.default_rng(0)
@@ -224,7 +211,7 @@ def prover(
         )
         support, loadings, probability = component.support, component.loadings, component.inclusion_probability
         better = proof.lower > (1.0 + 1e-9) * component.variance and refit
-        if better and (limits is None or limits.allow(proof.support)):
+        if better and may_replace(proof):
             used = proof.loadings != 0.0
             support, loadings = proof.support[used], proof.loadings[used]
             if probability is not None:
@@ -241,12 +228,12 @@ def prover(
     return prove
 
 
-def _hidden_by_forming(op: OperatorMixin, k: int, variance: float) -> bool:
+def hidden_by_forming(op: OperatorMixin, k: int, variance: float) -> bool:
     """Return whether the error of a formed Gram matrix is too large for a proof: then X itself has more digits."""
     return float(top_sum(op.gram_errors() ** 2, k)) > budgets.FORMED_ERROR * variance
 
 
-def _has_room(op: OperatorMixin) -> bool:
+def columns_fit(op: OperatorMixin) -> bool:
     """Return whether the columns of X fit into memory, in float64 and twice."""
     return op.has_samples and has_room(16 * op.shape[0] * op.shape[1])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rspca.base.types import COMPILE, Array, OnStep, Step
-from rspca.certificates.certificate import Bound
+from rspca.certificates.stored import Bound
 
 
 class Progress:

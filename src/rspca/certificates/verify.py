@@ -1,4 +1,4 @@
-"""Certificates checked from the data: the variance computed again, the bound proven again."""
+"""Certificates of one component or a set checked from the data: variance computed again, bound proven again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from rspca.base.checks import check_real
 from rspca.certificates.certificate import REACHED_TOL, Certificate, confirms, status_of
 from rspca.certificates.certify import certify, given_earlier, variance_given
+from rspca.certificates.joint import certify_joint, given_vectors, value_given
+from rspca.certificates.joint_certificate import JointCertificate, confirms_sets
 from rspca.operators.convert import as_operator
 
 
@@ -36,4 +38,33 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     if not honest or certificate.status != status_of(reached, certificate.upper, tol):
         return False
     again = certify(X, certificate.k, loadings=loadings, seconds=seconds, tol=max(tol, certificate.gap), **prepared)
+    return bool(again.upper <= certificate.upper * (1.0 + REACHED_TOL + tol))
+
+
+@confirms_sets
+def confirmed_set(certificate: JointCertificate, X: Any, *, seconds: float, tol: float) -> bool:
+    """Return whether the data confirm a joint certificate, as :meth:`JointCertificate.verify` describes it."""
+    check_real("tol", tol, 0.0, strict=True)
+    n_features = as_operator(X).shape[1]
+    if n_features != certificate.n_features:
+        raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
+    shared = certificate.measure == "shared"
+    prepared: dict[str, Any] = {"center": certificate.center, "scale": certificate.scale}
+    vectors = given_vectors(certificate.dense(), certificate.ks, n_features)
+    reached, off = value_given(X, vectors, certificate.constraint, shared=shared, **prepared)
+    honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
+    kept = off <= certificate.violation * (1.0 + tol) + REACHED_TOL
+    if not (honest and kept) or certificate.status != status_of(reached, certificate.upper, tol):
+        return False
+    again = certify_joint(
+        X,
+        list(certificate.ks),
+        certificate.n_components,
+        loadings=certificate.dense(),
+        constraint=certificate.constraint,
+        shared_support=shared,
+        seconds=seconds,
+        tol=max(tol, certificate.gap),
+        **prepared,
+    )
     return bool(again.upper <= certificate.upper * (1.0 + REACHED_TOL + tol))

@@ -14,6 +14,25 @@ from rspca.cli.support.interrupts import end_early
 
 
 @dataclass(frozen=True)
+class Set:
+    """Several components that are to be certified together."""
+
+    n: Annotated[int, typer.Option("-n", parser=whole(1), help="Components, certified as a set from 2 on.")] = 1
+    constraint: Annotated[
+        str | None,
+        typer.Option(metavar="orthogonal|uncorrelated|disjoint", help="What holds between several components."),
+    ] = None
+    shared_support: Annotated[
+        bool, typer.Option("--shared-support", help="Several components use the same features.")
+    ] = False
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the library."""
+        several = {"n_components": self.n, "constraint": self.constraint, "shared_support": self.shared_support}
+        return {name: value for name, value in several.items() if value not in (1, None, False)}
+
+
+@dataclass(frozen=True)
 class Certified:
     """The component of a saved model that is to be certified."""
 
@@ -31,6 +50,7 @@ def certify(
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proof.")] = 30.0,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
+    several: Set,
     certified: Certified,
     source: Source,
     talking: Talking,
@@ -39,11 +59,12 @@ def certify(
 
     rspca certify expression.csv -k 10 --seconds 60
     rspca certify expression.csv --model out/model.npz --component 2
+    rspca certify expression.csv -k 10 -n 3 --constraint orthogonal
 
     Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit,
     and features are found by name; better features than those of the model are certified instead, and it says so.
     """
-    from rspca.certificates.certify import certify as prove
+    from rspca.api import certify as prove
     from rspca.certificates.certify import variance_given
     from rspca.cli.support.inputs import component_options, loaded, opened
     from rspca.cli.support.outputs import check_file
@@ -51,10 +72,14 @@ def certify(
     from rspca.cli.support.results import beside_the_model, certificate_document
 
     model, component = certified.model, certified.component
-    options = source.options() | {"seconds": seconds, "random_state": seed}
+    options = source.options() | {"seconds": seconds, "random_state": seed} | several.options()
     check_file(out)
     fitted: Any = None
     if model is not None:
+        if several.options():
+            raise ValueError(
+                "--model certifies one of its components: leave -n, --constraint and --shared-support out."
+            )
         if source.options() != Preparing().options():
             raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
         fitted, file = loaded(model)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.cli.options import Data, LabelOption, Preparing, Seed, Talking, command, whole, whole_numbers
+from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, command, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
     from rspca.formats.table import Table
 
-Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component is from the best.")]
+Certify = Annotated[bool, typer.Option("--certify", help="Prove how far each component, or the set, is from the best.")]
 
 
 @command
@@ -45,6 +45,7 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue after the components of a run that stopped.")
     ] = False,
+    several: Several,
     preparing: Preparing,
     reading: Reading,
     talking: Talking,
@@ -55,6 +56,8 @@ def fit(
     rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
     rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type
     rspca fit docs/ -k 60 -n 4
+    rspca fit expression.csv -k 20 -n 5 --joint --certify
+    rspca fit expression.csv -k 20 -n 2 --constraint uncorrelated
     rspca fit large.npy -k 100 -n 20 -o out --resume
 
     A run that was stopped continues with --resume, with the result of one run. An earlier result in the folder is
@@ -74,7 +77,7 @@ def fit(
     from rspca.methods.decompose import checked_settings
 
     options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
-    options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group}
+    options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.given()
     count, model = options["n_components"], SparsePCA(**options)
     settings = checked_settings(model.get_params(deep=False))  # before a large file is read
     check_folder(out, [*RESULTS, PARTIAL, LOCK])

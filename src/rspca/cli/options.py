@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -84,6 +84,28 @@ class Preparing:
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
         return {"scale": known[self.scale], "center": self.center}
+
+
+@dataclass(frozen=True)
+class Several:
+    """How several components are found together, and what their loadings keep to."""
+
+    joint: Annotated[bool, typer.Option("--joint", help="Improve all components together.")] = False
+    constraint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="orthogonal|uncorrelated|disjoint",
+            help="Exactly orthogonal loadings, uncorrelated scores, or no feature twice.",
+        ),
+    ] = None
+    shared_support: Annotated[
+        bool, typer.Option("--shared-support", help="One set of k features for all components.")
+    ] = False
+    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="No loading is negative.")] = False
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments of the library that are given: a stopped run of an earlier version has none of them."""
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,10 @@ def _report(
                 )
             if sections.compare:
                 k = max(map(len, fitted.supports_))
-                content["comparison"] = run_all(table, k, certify_seconds=sections.seconds, on_step=tell, **options)
+                options |= {"certify_seconds": sections.seconds, "on_step": tell}
+                content["comparison"] = run_all(table, k, **options)
+                if fitted.n_components_ > 1:
+                    content["set_comparison"] = run_all(table, k, n_components=fitted.n_components_, **options)
     elif (stored := file.with_name("scores.csv")).is_file():
         scores, names, samples = read_scores(stored, fitted.n_components_)
         content |= {"scores": scores, "sample_names": names}

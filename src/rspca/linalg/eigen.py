@@ -29,6 +29,10 @@ class GramProducts(Protocol):
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
 
+    @property
+    def gram_in_memory(self) -> bool:
+        """Whether X'X is in memory."""
+
     def all_columns(self) -> Array:
         """X, dense."""
 
@@ -37,6 +41,9 @@ class GramProducts(Protocol):
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S in float64."""
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64, from X'X where that is in memory."""
 
 
 class Pairs(NamedTuple):
@@ -54,6 +61,14 @@ def leading_pairs(
     A `start` that is already good saves products; it must not be orthogonal to what is sought. The error of an
     eigenvalue is of the order of the square of its residual over its distance to the others.
     """
+    values, vectors = ritz_pairs(op, count, start, tol=tol, max_iter=max_iter)
+    return Pairs(values[:count], vectors[:, :count])
+
+
+def ritz_pairs(
+    op: GramProducts, count: int = 1, start: Array | None = None, *, tol: float = 1e-8, max_iter: int = 2000
+) -> Pairs:
+    """Return the leading eigenpairs as `leading_pairs` does, and what came with them: rough ones, if any."""
     m, n = op.shape
     count = min(count, n)
     if count <= m <= DENSE_FEATURES < n and m * n <= DENSE_ENTRIES:
@@ -65,9 +80,9 @@ def leading_pairs(
             return Pairs(values, vectors / lengths)
     # Without a start, or for many pairs of a small problem, the dense decomposition is faster for longer.
     if n <= DENSE_FEATURES or (start is None and n <= 4 * DENSE_FEATURES) or count > n // 4:
-        return _top(op.gram_block(np.arange(n)), count)
-    values, vectors = lanczos(op, count, start, tol=tol, max_iter=max_iter)
-    return Pairs(values[:count], vectors[:, :count])
+        gram = op.gram_matrix if op.gram_in_memory else op.gram_block
+        return _top(gram(np.arange(n)), count)
+    return lanczos(op, count, start, tol=tol, max_iter=max_iter)
 
 
 def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, max_iter: int = 2000) -> Pairs:

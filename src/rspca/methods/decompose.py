@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from rspca.algorithm.component import Options, check_memory
 from rspca.algorithm.feature_limits import Choice, Groups, limits
+from rspca.algorithm.joint.constraints import check_feasible, check_shared
+from rspca.algorithm.joint.modes import Mode, chosen_mode
+from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.results import Component, Decomposition
 from rspca.base.arguments import argument
@@ -23,15 +27,18 @@ from rspca.base.checks import (
 )
 from rspca.base.memory import keep_freed_blocks
 from rspca.base.threads import threads_for
-from rspca.base.types import Array
+from rspca.base.types import Array, OnStep
 from rspca.certificates.certify import prover
+from rspca.certificates.joint import JointCertificate, certify_joint_prepared
 from rspca.linalg.explained_variance import added_squares, largest_cosine
 from rspca.linalg.vectors import spread_columns
 from rspca.methods import METHODS
+from rspca.methods.combinations import TOGETHER, check_combination
 from rspca.methods.registry import Method, MethodSettings
+from rspca.methods.together import Restrictions, together
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
-from rspca.operators.prepared import prepared
+from rspca.operators.prepared import Prepared, prepared
 
 OPTIONS = {name: value for name, value in Options()._asdict().items() if name != "groups"}
 """Options of method="rspca" that are arguments of `decompose`, with their defaults."""
@@ -53,6 +60,9 @@ class Settings(NamedTuple):
     max_per_group: Any
     certify: bool
     certify_seconds: float
+    mode: Mode | None
+    """How components are found together; None if one by one."""
+    nonnegative: bool
 
 
 def checked_settings(given: Mapping[str, Any]) -> Settings:
@@ -61,12 +71,14 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
     method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
+    check_combination(given)
     if not method.rounds:
         check_options(options, OPTIONS, method.name)
         run = run._replace(options={})
     side = given.get("side", "features")
     check_choice("side", side, ("features", "both"))
-    _check_certifiable(method, deflation, given["certify"], given["certify_seconds"])
+    mode = chosen_mode(**{name: given[name] for name in TOGETHER})
+    _check_certifiable(method, deflation, given["certify"], given["certify_seconds"], mode)
     rest = {name: given[name] for name in ("n_components", "k", "center", "scale", "groups", "max_per_group")}
     return Settings(
         method=method,
@@ -76,6 +88,8 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
         k_samples=given.get("k_samples"),
         certify=given["certify"],
         certify_seconds=given["certify_seconds"],
+        mode=mode,
+        nonnegative=given["nonnegative"],
         **rest,
     )
 
@@ -90,6 +104,7 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
     ks_samples = _sample_sparsity(settings, op)
     method.check_earlier(loop.earlier, n_components, n)
     limits = _limits(settings, X, n, max(ks))
+    _check_feasible(settings, ks, op, limits)
     if settings.run.deflation == "hotelling" and op.has_samples:
         raise ValueError(
             f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
@@ -102,14 +117,25 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
     op, run, prove = data.operator, settings.run, None
     if method.rounds:
         run = run._replace(options={**run.options, "groups": limits})
-    if settings.certify:
+    if settings.certify and settings.mode is None:
         seconds, refit = settings.certify_seconds / n_components, run.normalization == "svd"
         s = run.options.get("s")
         deflation, earlier = run.deflation, loop.earlier
-        prove = prover(data, seconds, refit=refit, deflation=deflation, s=s, limits=limits, earlier=earlier)
+        prove = prover(
+            data,
+            seconds,
+            refit=refit,
+            deflation=deflation,
+            s=s,
+            limits=limits,
+            earlier=earlier,
+            nonnegative=run.options.get("nonnegative", False),
+        )
     with threads_for(op):
         components = method.run(op, ks, run, rng, loop, prove)
         left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
+        joined = _together(data, components, ks, settings, limits, loop.on_step)
+        components = joined.components
         measured, unit = balanced(op)
         scores = np.column_stack([measured.scores(c.support, c.loadings) for c in components])
     return Decomposition(
@@ -125,7 +151,60 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
         passes=op.passes - before,
         has_samples=op.has_samples,
         n_samples=data.n_samples,
+        joint_gain=joined.gain,
+        joint_certificate=joined.certificate,
     )
+
+
+class _Joined(NamedTuple):
+    components: list[Component]
+    gain: float | None = None
+    certificate: JointCertificate | None = None
+
+
+def _together(
+    data: Prepared,
+    components: list[Component],
+    ks: list[int],
+    settings: Settings,
+    limits: Groups | None,
+    on_step: OnStep | None,
+) -> _Joined:
+    """Return components found together, beginning with those found one by one, and what is proven of the set."""
+    mode = settings.mode
+    if mode is None:
+        return _Joined(components)
+    rng, kept_to = settings.rng.spawn(1)[0], Restrictions(limits, settings.nonnegative)
+    found = together(data.operator, components, ks, mode, kept_to, rng, on_step)
+    proof = None
+    if settings.certify:
+        proof = certify_joint_prepared(
+            data,
+            ks[: len(components)],
+            [SparseVector(c.support, c.loadings) for c in found.components],
+            constraint=mode.constraint,
+            shared=mode.measured_by(nonnegative=settings.nonnegative) == "shared",
+            nonnegative=settings.nonnegative,
+            limits=limits,
+            deadline=time.perf_counter() + settings.certify_seconds,
+            tol=1e-6,
+            rng=np.random.default_rng(0),
+            on_step=on_step,
+        )
+    return _Joined(found.components, found.gain if mode.name == "joint" else None, proof)
+
+
+def _check_feasible(settings: Settings, ks: list[int], op: OperatorMixin, limits: Groups | None) -> None:
+    """Refuse what no components can satisfy, before the data are read."""
+    mode = settings.mode
+    if mode is None:
+        return
+    if mode.is_shared:
+        check_shared(ks)
+    if mode.constraint is not None:
+        m, n = op.shape
+        samples = m if op.has_samples else None
+        check_feasible(mode.constraint, ks, n, limits, nonnegative=settings.nonnegative, samples=samples)
 
 
 def _used_rows(components: list[Component]) -> Array:
@@ -134,11 +213,11 @@ def _used_rows(components: list[Component]) -> Array:
     return spread_columns([(c.loadings, np.searchsorted(used, c.support)) for c in components], len(used))
 
 
-def _check_certifiable(method: Method, deflation: str, certify: bool, seconds: float) -> None:
+def _check_certifiable(method: Method, deflation: str, certify: bool, seconds: float, mode: Mode | None) -> None:
     """Refuse certificates of what cannot have them."""
     check_choice("certify", certify, (True, False))
     check_real("certify_seconds", seconds, 0.0, strict=True)
-    if certify and not method.certifiable:
+    if certify and not method.certifiable and mode is None:
         why = "uses all features" if method.dense else "finds them together"
         raise ValueError(
             f"{argument('certify', True)} certifies components of k features found one after another; "
@@ -169,7 +248,7 @@ def _limits(settings: Settings, X: Any, n: int, k: int) -> Groups | None:
             f"{argument('k', k)} features are asked for, but with {argument('max_per_group', most_each)} the "
             f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
         )
-    return found
+    return found if int(np.bincount(found.labels).max()) > found.most else None  # limits that bind nowhere are none
 
 
 def _sample_sparsity(settings: Settings, op: OperatorMixin) -> list[int] | None:

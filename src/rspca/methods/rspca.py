@@ -11,6 +11,7 @@ from rspca.algorithm.component import ROUNDINGS, Options, rspca_component
 from rspca.algorithm.loop import Found
 from rspca.algorithm.relax import SOLVERS
 from rspca.algorithm.shared_work import FitWork
+from rspca.base.arguments import argument
 from rspca.base.checks import check_choice, check_draws, check_real
 from rspca.base.threads import small_products_in_one_thread
 from rspca.base.types import Report
@@ -41,6 +42,12 @@ def check_rspca(options: Mapping[str, Any]) -> None:
     check_choice("rounding", options["rounding"], ROUNDINGS)
     check_choice("polish", options["polish"], (True, False))
     check_draws(options["n_draws"])
+    check_choice("nonnegative", options["nonnegative"], (True, False))
+    if options["nonnegative"] and (options["solver"], options["rounding"]) != ("linearized", "exact"):
+        raise ValueError(
+            f"{argument('nonnegative', True)} needs {argument('solver', 'linearized')} and "
+            f"{argument('rounding', 'exact')}: the paper's steps know no signs."
+        )
     if options["s"] is not None:
         check_real("s", options["s"], 0.0, strict=True)
 

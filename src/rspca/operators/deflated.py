@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.low_rank import LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
+from rspca.operators.low_rank import GramPart, LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
 from rspca.operators.wrapper import Wrapper
 
 ROWS_MIN_SHARE = 1e-2
@@ -42,6 +42,11 @@ class Deflated(Wrapper):
         self.direction_error = direction_error
         """Bound on the distance of v from the exact unit vector."""
 
+    @property
+    def gram_in_memory(self) -> bool:  # type: ignore[override]
+        """Whether X'X is in memory, so that products with what is left of it cost no pass."""
+        return self.inner.gram_in_memory
+
     def _project(self, V: Array) -> Array:
         return minus_outer(V, self.v, self.v @ V)
 
@@ -57,6 +62,10 @@ class Deflated(Wrapper):
         """(I - v v') X'T and T = X (V - v v'V) - 1 shift'."""
         product, scores = self.inner.gram_and_scores(self._project(V), shift)
         return self._project(product), scores
+
+    def gram(self, V: Array) -> Array:
+        """(I - v v') X'X (V - v v'V)."""
+        return self._project(self.inner.gram(self._project(V)))
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less the part along those of v, in float64."""
@@ -115,7 +124,7 @@ class Deflated(Wrapper):
         part = self.v[support]
         if not part.any():
             return self.inner.restrict(support)
-        return LowRankUpdate(self.inner.restrict(support), self.left, part)
+        return _part(self, support, LowRankUpdate(self.inner.restrict(support), self.left, part))
 
 
 class ScoreDeflated(Wrapper):
@@ -144,7 +153,12 @@ class ScoreDeflated(Wrapper):
         self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
         """Bounds on the distance of each u from the unit vector that it stands for."""
         self.weights = weights
-        """W with U = XW, where X'X has an error, which taking off U enlarges; None where it has none."""
+        """W with U = XW, where X'X has an error, which taking off U enlarges; None if it has none or W is unknown."""
+
+    @property
+    def gram_in_memory(self) -> bool:  # type: ignore[override]
+        """Whether X'X is in memory, so that products with what is left of it cost no pass."""
+        return self.inner.gram_in_memory
 
     @property
     def undeflated(self) -> OperatorMixin:
@@ -154,7 +168,7 @@ class ScoreDeflated(Wrapper):
     def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
         """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
         loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None
-        if self.inner.gram_errors().any():
+        if self.inner.has_gram_errors and (self.weights is not None or not self.U.shape[1]):
             before = np.empty((len(v), 0)) if self.weights is None else self.weights
             weights = np.column_stack([before, v - before @ (self.loadings.T @ v)])
         return ScoreDeflated(
@@ -258,12 +272,12 @@ class ScoreDeflated(Wrapper):
 
         What is left of A is (I - P)'A(I - P) with P = W(X'U)', and no other P leaves less. So an error E of A changes
         it by at most |(I - P)'E(I - P)|, with the P of either matrix. Those differ by less than a quarter if the scores
-        that were taken off are known to a tenth of their variance; otherwise nothing is known.
+        that were taken off are known to a tenth of their variance; otherwise, or without W, nothing is known.
         """
         errors = self.inner.gram_errors()
-        if self.weights is None:
+        if not self.U.shape[1] or not errors.any():
             return errors
-        along = np.abs(self.weights).T @ errors
+        along = np.full(1, np.inf) if self.weights is None else np.abs(self.weights).T @ errors
         if float(along @ along) > KNOWN_SCORES:
             return errors + np.sqrt(self.inner.sq_norms)
         return P_FACTOR * (errors + np.abs(self.loadings) @ along)
@@ -274,9 +288,14 @@ class ScoreDeflated(Wrapper):
             return self
         return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, weights=self.weights)
 
-    def restrict(self, support: Array) -> LowRankUpdate:
+    def restrict(self, support: Array) -> OperatorMixin:
         """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
-        return LowRankUpdate(self.inner.restrict(support), self.U, self.loadings[support])
+        return _part(self, support, LowRankUpdate(self.inner.restrict(support), self.U, self.loadings[support]))
+
+
+def _part(op: Wrapper, support: Array, columns: LowRankUpdate) -> OperatorMixin:
+    """Return a few columns of what is left, with their Gram matrix where that of the data is in memory."""
+    return GramPart(columns, op.gram_matrix(support)) if op.gram_in_memory else columns
 
 
 def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:

@@ -37,6 +37,7 @@ class GramOperator(OperatorMixin):
 
     has_samples = False
     gram_in_memory = True
+    has_gram_errors = True
 
     def __init__(self, A: Any, *, offset: float = 0.0) -> None:
         A = _checked(A)

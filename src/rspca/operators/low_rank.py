@@ -11,6 +11,8 @@ from rspca.operators.wrapper import Wrapper
 GRAM_CANCELLATION_MAX = 1e3
 """Arithmetic: ratio of the terms of XX' to XX' itself. Above it three digits would be lost, so means and deflations
 are subtracted from the columns before these are multiplied."""
+OUTER_ENTRIES = 2**17
+"""Arithmetic: entries of an outer product that exist at a time, 1 MB, so that they stay in cache."""
 
 
 class LowRankUpdate(Wrapper):
@@ -37,6 +39,15 @@ class LowRankUpdate(Wrapper):
         """X_S - a b_S'."""
         return minus_outer(self.inner.columns(support), self.a, self.b[support].T)
 
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Squared norms: those of X, and from the columns themselves where something is taken off."""
+        changed = np.flatnonzero(self.b.any(axis=1))
+        if shift is not None or 2 * len(changed) > len(self.b):
+            return super().column_sq_norms(shift)
+        norms = self.inner.sq_norms.copy()
+        norms[changed] = OperatorMixin.column_sq_norms(self.restrict(changed))
+        return norms
+
     def rounding_lengths(self) -> Array:
         """Lengths of the data and of what is taken off."""
         return self.inner.rounding_lengths() + np.abs(self.b) @ np.linalg.norm(self.a, axis=0)
@@ -50,6 +61,60 @@ class LowRankUpdate(Wrapper):
         return LowRankUpdate(self.inner.restrict(support), self.a, self.b[support])
 
 
+class GramPart(Wrapper):
+    """A few columns of what is left of data whose Gram matrix is in memory: products with the Gram matrix need no R."""
+
+    gram_in_memory = True
+
+    def __init__(self, inner: OperatorMixin, gram: Array) -> None:
+        super().__init__(inner)
+        self.matrix = gram
+
+    def matmat(self, V: Array, /) -> Array:
+        """X V."""
+        return self.inner.matmat(V)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
+        return self.inner.rmatmat(U)
+
+    def columns(self, support: Array, /) -> Array:
+        """X[:, support]."""
+        return self.inner.columns(support)
+
+    def scores(self, support: Array, loadings: Array) -> Array:
+        """X_S loadings."""
+        return self.inner.scores(support, loadings)
+
+    def gram(self, V: Array) -> Array:
+        """X'X V."""
+        return np.asarray(self.matrix @ np.asarray(V, dtype=np.float64))
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S."""
+        return self.matrix[np.ix_(support, support)]
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S."""
+        return self.gram_block(support)
+
+    def column_sq_norms(self, shift: Array | None = None) -> Array:
+        """Diagonal of X'X."""
+        return super().column_sq_norms(shift) if shift is not None else np.maximum(np.diagonal(self.matrix), 0.0)
+
+    def rounding_lengths(self) -> Array:
+        """Lengths of the data and of what is taken off."""
+        return self.inner.rounding_lengths()
+
+    def to_float64(self) -> OperatorMixin:
+        """Return the operator itself: Gram matrices are in float64."""
+        return self
+
+    def restrict(self, support: Array) -> GramPart:
+        """Restrict both."""
+        return GramPart(self.inner.restrict(support), self.gram_block(support))
+
+
 def as_columns(vectors: Array) -> Array:
     """Return a vector as a matrix of one column, and a matrix as it is; float64."""
     vectors = np.asarray(vectors, dtype=np.float64)
@@ -61,6 +126,14 @@ def minus_outer(product: Array, a: Array, b: Array) -> Array:
 
     `a` is a vector or has a column for each term; `b` has a row for each.
     """
+    if (
+        product.ndim == 2 and product.size > OUTER_ENTRIES and product.dtype != np.float64
+    ):  # no converted copy of it all
+        out, tall = np.empty_like(product), len(product) > product.shape[1]
+        for part in chunks(max(product.shape), 1, OUTER_ENTRIES // min(product.shape)):
+            some = (part, slice(None)) if tall else (slice(None), part)
+            out[some] = minus_outer(product[some], a[part] if tall else a, b if tall else b[..., part])
+        return out
     by_columns = product.ndim == 2 and product.flags.f_contiguous
     if a.ndim == 1:
         outer = np.multiply.outer(b, a).T if by_columns else np.multiply.outer(a, b)
@@ -80,5 +153,5 @@ def loses_digits(op: Wrapper, weights: Array | None) -> bool:
 def subtract_outer(product: Array, a: Array, b: Array) -> None:
     """Subtract a b' from a matrix in place, some rows at a time; a and b have a column for each term."""
     a, b = as_columns(a), as_columns(b)
-    for part in chunks(len(a), 8 * len(b)):
+    for part in chunks(len(a), 8 * len(b), 8 * OUTER_ENTRIES):
         product[part] -= a[part] @ b.T

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import Moments, OperatorMixin
+from rspca.operators.dense import FAR_SHIFT
 from rspca.operators.wrapper import Wrapper
+
+
+class _ColumnMoments(NamedTuple):
+    """Moments without the Gram matrix: the shift, sums, squared norms and lengths of the columns."""
+
+    shift: Array
+    sums: Array
+    squares: Array
+    lengths: Array
 
 
 class WithMoments(Wrapper):
@@ -15,9 +27,10 @@ class WithMoments(Wrapper):
     The pass is made about a shift near the means, so that no digits are lost when the means are taken off.
     """
 
-    def __init__(self, inner: OperatorMixin, moments: Moments | None = None) -> None:
+    def __init__(self, inner: OperatorMixin) -> None:
         super().__init__(inner)
-        self._moments = moments
+        self._moments: Moments | None = None
+        self._columns: _ColumnMoments | None = None
 
     @property
     def moments_in_float64(self) -> bool:  # type: ignore[override]
@@ -30,16 +43,27 @@ class WithMoments(Wrapper):
             self._moments = self.inner.moments()
         return self._moments
 
+    def _of_columns(self) -> _ColumnMoments:
+        if self._columns is None:
+            shift, sums, gram, lengths = self.moments()
+            self._columns = _ColumnMoments(shift, sums, np.diagonal(gram).copy(), lengths)
+        return self._columns
+
+    def forget_gram(self) -> None:
+        """Free the memory of the Gram matrix, and keep sums and squared norms."""
+        self._of_columns()
+        self._moments = None
+
     def column_sums(self) -> Array:
         """Sum of each column."""
-        moments = self.moments()
-        return self.shape[0] * moments.shift + moments.sums
+        columns = self._of_columns()
+        return self.shape[0] * columns.shift + columns.sums
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2."""
-        near, sums, gram, _ = self.moments()
+        near, sums, squares, _ = self._of_columns()
         move = near - (0.0 if shift is None else shift)
-        return np.diagonal(gram) + (2.0 * sums + self.shape[0] * move) * move
+        return squares + (2.0 * sums + self.shape[0] * move) * move
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64."""
@@ -55,7 +79,7 @@ class WithMoments(Wrapper):
 
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths of the columns as they were multiplied, and of what was added to move them to the mean."""
-        moments = self.moments()
+        moments = self._of_columns()
         return moments.lengths + np.sqrt(self.shape[0]) * np.abs(moments.shift - mean)
 
     def rounding_lengths(self) -> Array:
@@ -91,11 +115,24 @@ class WithMoments(Wrapper):
         return self.inner.transposed()
 
     def shifted(self, shift: Array) -> OperatorMixin:
-        """X - 1 shift', with moments of its own: what is left of these columns was less than the rounding of X."""
-        return WithMoments(self.inner.shifted(shift))
+        """X - 1 shift', with the same moments about another shift; taken again if digits of these columns were lost."""
+        moved, columns = WithMoments(self.inner.shifted(shift)), self._of_columns()
+        left = self.column_sq_norms(self.column_sums() / self.shape[0])
+        if np.all((columns.lengths**2 <= FAR_SHIFT * left) | (shift == 0.0)):
+            near = columns.shift - shift
+            moved._columns = columns._replace(shift=near)
+            moved._moments = None if self._moments is None else self._moments._replace(shift=near)
+        return moved
 
     def to_float64(self) -> OperatorMixin:
         """X with products in float64; the moments are taken again if they were those of rounded numbers."""
         if self.dtype == np.float64:
             return self
-        return WithMoments(self.inner.to_float64(), self.moments() if self.moments_in_float64 else None)
+        same = WithMoments(self.inner.to_float64())
+        if self.moments_in_float64:
+            same._moments, same._columns = self._moments, self._of_columns()
+        return same
+
+    def same_gram(self, other: OperatorMixin) -> bool:
+        """Return whether the other has the same moments."""
+        return isinstance(other, WithMoments) and self._of_columns() is other._of_columns()

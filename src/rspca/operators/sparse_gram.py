@@ -17,6 +17,9 @@ LOOP_SHARE, SPARSE_PRODUCT_SHARE = 0.04, 0.005
 SciPy, are faster: benchmarks/speed.py."""
 COMPILE_PRODUCTS = 2 * 10**8
 """Multiplications of one matrix from which compiling the loop pays: half a second without it: benchmarks/speed.py."""
+SCATTERED_SHARE = 16
+"""Entries of a Gram matrix for each one of a sparse product, above which adding these one by one is faster than adding
+the product as a dense matrix: benchmarks/users.py."""
 GRAM_ENTRIES = 2**20
 """Entries of the rows whose products are added to a Gram matrix at a time, 16 MB: benchmarks/users.py."""
 GRAM_CSC_BLOCKS = 16
@@ -44,7 +47,11 @@ def gram_of_rows(X: Any) -> Array:
 
 
 def _add_sparse_product(gram: GramSum, rows: Any) -> None:
-    product = (rows.T @ rows).tocoo()
+    product = rows.T.tocsr() @ rows
+    if SCATTERED_SHARE * product.nnz >= gram.triangle.size:
+        gram.triangle += product.toarray().T
+        return
+    product = product.tocoo()
     gram.triangle[product.row, product.col] += product.data
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from rspca.base.types import Array
@@ -113,6 +115,13 @@ class Centered(Wrapper):
         gram[self.constant[rows]], gram[:, self.constant[columns]] = 0.0, 0.0
         return gram
 
+    def same_gram(self, other: OperatorMixin) -> bool:
+        """Return whether data and means of the other are the same."""
+        if not (isinstance(other, Centered) and self.inner.same_gram(other.inner)):
+            return False
+        means = np.array_equal(self.inner_mean, other.inner_mean)
+        return means and np.array_equal(self.constant, other.constant)
+
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths of the terms of X'X about the mean; the mean itself is rounded, which enters X'X squared."""
         root = np.sqrt(self.shape[0])
@@ -204,6 +213,15 @@ class Scaled(Wrapper):
         """The offset of the inner operator, when one weight serves all columns."""
         return self.inner.offset * float(self.weights[0]) ** 2 if self.inner.offset else 0.0
 
+    @property
+    def gram_in_memory(self) -> bool:  # type: ignore[override]
+        """Whether X'X is in memory, which scaling changes little."""
+        return self.inner.gram_in_memory
+
+    def gram(self, V: Array) -> Array:
+        """Weights * X'X (weights * V)."""
+        return _scale_rows(self.weights, self.inner.gram(_scale_rows(self.weights, V)))
+
     def matmat(self, V: Array, /) -> Array:
         """X (weights * V)."""
         return self.inner.matmat(_scale_rows(self.weights, V))
@@ -242,6 +260,11 @@ class Scaled(Wrapper):
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C, scaled."""
         return self.weights[rows, None] * self.inner.gram_between(rows, columns) * self.weights[columns]
+
+    def same_gram(self, other: OperatorMixin) -> bool:
+        """Return whether data and weights of the other are the same."""
+        same = isinstance(other, Scaled) and self.inner.same_gram(other.inner)
+        return same and np.array_equal(self.weights, cast(Scaled, other).weights)
 
     def gram_rows(self, support: Array) -> Array:
         """X_S'X, scaled before the product if there are samples, because unscaled squares may leave float range."""

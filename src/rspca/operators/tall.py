@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
+from rspca.operators.growing_factor import EPS, GrowingFactor
 from rspca.operators.wrapper import Wrapper
 
 MOST_FEATURES = 5500
@@ -20,8 +21,6 @@ m n^2 operations in the cache, 15 passes cost 30 m n operations that wait for me
 
 FEW_ROWS_SHARE = 0.25
 """Share of the rows of A up to which copying them is quicker than a product with all of A (benchmarks/users.py)."""
-EPS = float(np.finfo(np.float64).eps)
-"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 
 
 def gram_is_cheaper(shape: tuple[int, int], n_components: int) -> bool:
@@ -38,6 +37,7 @@ class FormedGram(Wrapper):
     """
 
     gram_in_memory = True
+    has_gram_errors = True
 
     def __init__(self, inner: OperatorMixin, matrix: Array | None = None) -> None:
         super().__init__(inner)
@@ -45,36 +45,26 @@ class FormedGram(Wrapper):
             matrix = inner.gram_matrix(np.arange(inner.shape[1]))
             zero = inner.sq_norms == 0.0  # what is left of a constant column is rounding
             matrix[zero], matrix[:, zero] = 0.0, 0.0
+            inner.forget_gram()
         self.matrix = matrix
+
+    def apart(self) -> Self:
+        """Return the same Gram matrix with an R of its own, which goes on from the columns that there are."""
+        other = copy.copy(self)
+        if "_factor" in vars(self):
+            vars(other)["_factor"] = self._factor.copy()
+        return other
 
     @property
     def factor(self) -> Array:
         """R, n x n."""
-        return self._factor[0]
+        return self.columns(np.arange(len(self.matrix)))
 
     @cached_property
-    def _factor(self) -> tuple[Array, float]:
-        """R by a Cholesky decomposition with pivoting, and the error of the correlations that R stands for.
-
-        Columns of any length count alike, because correlations are decomposed. Rows beyond the rank are zero. For the
-        others |A - R'R| <= (n + 2) eps |R|'|R| (Higham, Accuracy and Stability, Theorem 10.3); what the pivots left
-        out is computed.
-        """
-        n, lengths = len(self.matrix), np.sqrt(self.sq_norms)
-        divisor = np.where(lengths > 0.0, lengths, 1.0)
-        correlations = self.matrix.T / divisor[:, None]  # symmetric, and in the order that LAPACK overwrites
-        correlations /= divisor
-        noise = (n + np.sqrt(self.inner.shape[0])) * EPS * self._amplified()
-        factor, pivots, rank, _ = dpstrf(correlations, tol=noise, overwrite_a=1)
-        rest = pivots[rank:] - 1
-        factor = np.triu(factor)
-        factor[rank:] = 0.0
-        factor = np.asfortranarray(factor[:, np.argsort(pivots)])
-        left = self.matrix[np.ix_(rest, rest)] / divisor[rest, None] / divisor[rest]
-        left -= factor[:rank, rest].T @ factor[:rank, rest]
-        error = float(np.linalg.norm(left)) + (n + 16) * EPS
-        factor *= lengths
-        return factor, error
+    def _factor(self) -> GrowingFactor:
+        """R, as far as it was needed."""
+        noise = (len(self.matrix) + np.sqrt(self.inner.shape[0])) * EPS * self._amplified()
+        return GrowingFactor(self.matrix, np.sqrt(self.sq_norms), noise)
 
     def _amplified(self) -> float:
         """Largest ratio of the terms of a squared norm to the squared norm."""
@@ -101,7 +91,7 @@ class FormedGram(Wrapper):
     def _gram_errors(self) -> Array:
         """Errors of m products added up for each entry of A, and of R, both relative to the columns."""
         sums = (self.inner.shape[0] + 64) * EPS * self.inner.gram_lengths() ** 2
-        return np.sqrt(self.inner.gram_errors() ** 2 + sums + self._factor[1] * self.sq_norms)
+        return np.sqrt(self.inner.gram_errors() ** 2 + sums + self._factor.error() * self.sq_norms)
 
     def gram_errors(self) -> Array:
         """Lengths e with |v'(X'X - A)v| <= (|v|'e)^2 and |v'(R'R - A)v| <= (|v|'e)^2."""
@@ -114,15 +104,15 @@ class FormedGram(Wrapper):
 
     def matmat(self, V: Array, /) -> Array:
         """R V."""
-        return self.factor @ np.asarray(V, dtype=np.float64)
+        return self._factor.times(np.asarray(V, dtype=np.float64))
 
     def rmatmat(self, U: Array, /) -> Array:
         """R'U."""
-        return self.factor.T @ np.asarray(U, dtype=np.float64)
+        return self._factor.transposed_times(np.asarray(U, dtype=np.float64))
 
     def columns(self, support: Array, /) -> Array:
         """R[:, support]."""
-        return self.factor[:, support]
+        return self._factor.columns(support)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """A V and R V."""
@@ -144,11 +134,15 @@ class FormedGram(Wrapper):
 
     def gram_block(self, support: Array) -> Array:
         """A[S, S]."""
-        return self.matrix[np.ix_(support, support)]
+        return self.matrix[support[:, None], support]
 
     def gram_matrix(self, support: Array) -> Array:
         """A[S, S]."""
         return self.matrix.copy() if len(support) == len(self.matrix) else self.gram_block(support)
+
+    def gram_to_read(self, support: Array) -> Array:
+        """A itself if these are all features."""
+        return self.matrix if len(support) == len(self.matrix) else self.gram_block(support)
 
     def gram_rows(self, support: Array) -> Array:
         """A[S, :]."""
@@ -181,7 +175,9 @@ class FormedGram(Wrapper):
     def to_float64(self) -> OperatorMixin:
         """Return the same for data whose means and scales are float64."""
         inner = self.inner.to_float64()
-        return self if inner is self.inner else FormedGram(inner)
+        if inner is self.inner:
+            return self
+        return FormedGram(inner, self.matrix if inner.same_gram(self.inner) else None)
 
 
 class _Part(FormedGram):
@@ -190,12 +186,22 @@ class _Part(FormedGram):
     def __init__(self, whole: FormedGram, support: Array) -> None:
         super().__init__(whole.inner, whole.gram_block(support))
         self._whole, self._support = whole, support
-        self._columns = whole.columns(support)
 
-    @property
-    def factor(self) -> Array:
+    def matmat(self, V: Array, /) -> Array:
+        """R_S V."""
+        return self._columns @ np.asarray(V, dtype=np.float64)
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """R_S'U."""
+        return self._columns.T @ np.asarray(U, dtype=np.float64)
+
+    def columns(self, support: Array, /) -> Array:
         """Columns of R."""
-        return self._columns
+        return self._columns[:, support]
+
+    @cached_property
+    def _columns(self) -> Array:
+        return self._whole.columns(self._support)
 
     def gram_errors(self) -> Array:
         """Errors of these features."""

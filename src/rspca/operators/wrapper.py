@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,6 +36,24 @@ class Wrapper(OperatorMixin):
     def offset(self) -> float:  # type: ignore[override]
         """Multiple of the identity in X'X that is not variance."""
         return self.inner.offset
+
+    @property
+    def has_gram_errors(self) -> bool:  # type: ignore[override]
+        """Whether X'X stands for a Gram matrix that differs from it."""
+        return self.inner.has_gram_errors
+
+    def apart(self) -> Self:
+        """Return the same wrapper of the wrapped data for other work."""
+        inner = self.inner.apart()
+        if inner is self.inner:
+            return self
+        other = copy.copy(self)
+        other.inner = inner
+        return other
+
+    def forget_gram(self) -> None:
+        """Free the memory of the Gram matrix of the wrapped data."""
+        self.inner.forget_gram()
 
     def gram_errors(self) -> Array:
         """Errors of X'X of the wrapped data; subtracting a mean does not enlarge them."""

@@ -255,6 +255,8 @@ class ComparisonDisplay:
     """
 
     def __init__(self, *, comparison: Comparison) -> None:
+        if any(not hasattr(row, "normalization") for row in comparison):
+            raise TypeError("The comparison is of several components; bars show one: give rspca.compare(X, k).")
         if all(row.method == "pca" for row in comparison):
             raise ValueError("The comparison has no sparse method to draw; give rspca.compare some.")
         self.comparison = comparison

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from rspca.analysis.compare import Comparison, compare
 from rspca.analysis.k_path import Path
@@ -115,7 +115,8 @@ def plot_shares(
     ks = sorted(check_integer("ks", k, 1) for k in ks)
     curves: dict[tuple[str, str], list[float]] = {}
     for k in ks:
-        for row in compare(X, k, methods=methods, **({"certify_seconds": None} | options)):
+        rows = cast(Comparison, compare(X, k, methods=methods, **({"certify_seconds": None} | options)))
+        for row in rows:
             curves.setdefault((row.method, row.normalization), []).append(row.share)
     ax = new_axes(ax)
     for (method, normalization), shares in sorted(curves.items(), reverse=True):

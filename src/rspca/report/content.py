@@ -14,10 +14,11 @@ from rspca.base.types import Array
 from rspca.genetics.linkage import linkage_note
 from rspca.linalg.explained_variance import cosines
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
-from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary
+from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary, together_words
 
 if TYPE_CHECKING:
     from rspca.analysis.compare import Comparison
+    from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path
     from rspca.estimator import SparsePCA
 
@@ -39,6 +40,7 @@ class Extras:
     label: str | None = None
     path_points: Path | None = None
     comparison: Comparison | None = None
+    set_comparison: SetComparison | None = None
     provenance: Mapping[str, Any] | None = None
     title: str | None = None
     documents: Sequence[str] | None = None
@@ -81,6 +83,7 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
         "generator": f"rspca {__version__}",
         "summary": summary(model),
         "preparation": preparation(model),
+        "together": together_words(model),
         "named": called is not None,
         "components": [_component(model, j, ranked[j], place) | {"top": tops[j]} for j in range(len(ranked))],
         "features": {
@@ -92,6 +95,7 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
         "scores": None if scores is None else _scores(scores, people, columns, shown.label),
         "path": None if shown.path_points is None else _path(shown.path_points),
         "comparison": None if shown.comparison is None else _comparison(shown.comparison),
+        "set_comparison": None if shown.set_comparison is None else _set_comparison(shown.set_comparison),
         "settings": settings(model),
         "provenance": provenance_rows(shown.provenance or {}),
     }
@@ -119,6 +123,11 @@ def _check_kinds(shown: Extras) -> None:
         raise TypeError(f"path_points={spelled(shown.path_points)} must be what rspca.path returned.")
     if shown.comparison is not None and not hasattr(shown.comparison, "certificate"):
         raise TypeError(f"comparison={spelled(shown.comparison)} must be what rspca.compare returned.")
+    for name in ("comparison", "set_comparison"):
+        rows = getattr(shown, name)
+        if rows and hasattr(rows[0], "mode") != (name == "set_comparison"):
+            what = "several components" if name == "set_comparison" else "one component"
+            raise TypeError(f"{name} must be what rspca.compare returned for {what}.")
 
 
 def _check_samples(scores: Array | None, properties: Mapping[str, Any]) -> None:
@@ -240,3 +249,18 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     ]
     skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
     return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof)}
+
+
+def _set_comparison(comparison: SetComparison) -> dict[str, Any]:
+    """Return the sets of components, most adjusted variance first, and what was proven of all of them."""
+    proof = comparison.certificate
+    counts = ("nonzeros",)
+    rows = [
+        {
+            name: value if isinstance(value, str) or value is None else int(value) if name in counts else float(value)
+            for name, value in row._asdict().items()
+        }
+        for row in comparison
+    ]
+    skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
+    return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof, 500)}

@@ -17,6 +17,7 @@ from rspca.report.words import percent, percent_up
 
 if TYPE_CHECKING:
     from rspca.analysis.compare import Comparison
+    from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path as PathOverK
     from rspca.estimator import SparsePCA
 
@@ -34,6 +35,7 @@ def write_report(
     label: str | None = None,
     path_points: PathOverK | None = None,
     comparison: Comparison | None = None,
+    set_comparison: SetComparison | None = None,
     provenance: Mapping[str, Any] | None = None,
     title: str | None = None,
     documents: Sequence[str] | None = None,
@@ -62,6 +64,8 @@ def write_report(
         What ``rspca.path`` returned.
     comparison : Comparison, optional
         What ``rspca.compare`` returned.
+    set_comparison : SetComparison, optional
+        What ``rspca.compare`` returned for several components.
     provenance : mapping, optional
         Where the data came from: names to plain values, lists or mappings, shown as they are.
     title : str, optional
@@ -95,6 +99,7 @@ def write_report(
         label=label,
         path_points=path_points,
         comparison=comparison,
+        set_comparison=set_comparison,
         provenance=provenance,
         title=title,
         documents=documents,

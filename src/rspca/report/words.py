@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rspca.certificates.certificate import Certificate
+from rspca.certificates.joint import JointCertificate
 from rspca.report.columns import plain_text
 
 WEAK = 0.2
@@ -88,6 +89,65 @@ def summary(model: Any) -> str:
     data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
     share = percent(float(np.sum(model.explained_variance_ratio_)))
     return f"{what}{each}: {'' if alone else 'together '}{share} of the variance of {data}."
+
+
+MODES = {
+    "orthogonal": "The loadings of every two components are orthogonal, exactly.",
+    "uncorrelated": "The scores of every two components are uncorrelated, exactly.",
+    "disjoint": "No feature is in two components.",
+}
+
+
+def together_words(model: Any) -> dict[str, Any] | None:
+    """Return how components were found together, and what is proven of all of them; None if one by one."""
+    sentences = []
+    if model.shared_support:
+        sentences.append("All components use the same features.")
+    elif model.constraint is not None:
+        sentences.append(MODES[model.constraint])
+    elif model.joint:
+        gained = percent(max(model.joint_gain_, 0.0), 2)
+        sentences.append(f"Found together: {gained} more variance than the same number of features found one by one.")
+    if model.nonnegative:
+        sentences.append("No loading is negative.")
+    proof = getattr(model, "joint_certificate_", None)
+    if not sentences and proof is None:
+        return None
+    return {
+        "sentence": " ".join(sentences),
+        "proof": None if proof is None else _joint_proof(proof),
+    }
+
+
+def _joint_proof(proof: JointCertificate) -> dict[str, Any]:
+    """Return what is proven of all components: a badge, a sentence, and the numbers."""
+    what = {
+        "adjusted": "adjusted variance",
+        "sum": "variance",
+        "shared": "variance",
+    }[proof.measure]
+    if proof.status == "optimal":
+        badge, sentence = "Proven optimal", f"Proven optimal: no such set of components has more {what}."
+    else:
+        badge = f"{'Gap' if proof.gap > WEAK else 'Within'} {percent_up(proof.gap)}"
+        sentence = f"Proven: no such set of components has more than {percent_up(proof.gap)} more {what}."
+        if proof.gap > WEAK:
+            sentence += " A wide gap says that the proof is weak, not that the components are bad."
+    facts = {
+        f"{what} reached": f"{proof.lower:.6g}",
+        "upper bound": f"{proof.upper:.6g}",
+        "gap": percent_up(proof.gap),
+        "best bound": min(proof.bounds, key=lambda bound: bound.value).name,
+        "stopped by": proof.stopped_by,
+        "seconds": f"{proof.seconds:.1f}",
+        "assumptions": "; ".join(proof.assumptions),
+    }
+    return {
+        "badge": badge,
+        "status": proof.status,
+        "sentence": sentence,
+        "facts": [[name, plain_text(value)] for name, value in facts.items()],
+    }
 
 
 def preparation(model: Any) -> str:

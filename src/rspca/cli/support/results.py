@@ -18,10 +18,13 @@ SHOWN_FEATURES, SHOWN_WORDS, SHOWN_DOCUMENTS = 5, 10, 3
 def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
     """Return all that a fit found, with names."""
     certificates = getattr(model, "certificates_", [None] * model.n_components_)
+    together = getattr(model, "joint_certificate_", None)
     return {
         "n_samples": model.n_samples_,
         "n_features": model.n_features_in_,
         "method": model.method,
+        "joint_gain": getattr(model, "joint_gain_", None),
+        "joint_certificate": None if together is None else certificate_document(together, table),
         "components": [
             {
                 "component": j + 1,
@@ -54,6 +57,10 @@ def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool)
         if documents:
             best = np.argsort(-scores[:, j], kind="stable")[:SHOWN_DOCUMENTS]
             yield "    highest: " + ", ".join(f"{table.sample_names[i]} ({scores[i, j]:.3g})" for i in best)
+    if hasattr(model, "joint_gain_"):
+        yield f"together: {100 * model.joint_gain_:.2g} % more adjusted variance than found one by one"
+    if hasattr(model, "joint_certificate_"):
+        yield f"all components: {model.joint_certificate_}"
 
 
 def _in_words(features: list[Any], names: Any, most: int) -> str:
@@ -66,9 +73,12 @@ def _in_words(features: list[Any], names: Any, most: int) -> str:
 
 
 def certificate_document(certificate: Any, table: Table) -> dict[str, Any]:
-    """Return a certificate as it is saved, with its gap and the names of its features."""
-    names = [table.feature_names[i] for i in certificate.support]
-    return certificate.as_json() | {"gap": certificate.gap, "features": names}
+    """Return a certificate as it is saved, of one component or of several, with its gap and the names of features."""
+    if hasattr(certificate, "supports"):
+        names: list[Any] = [[table.feature_names[i] for i in support] for support in certificate.supports]
+    else:
+        names = [table.feature_names[i] for i in certificate.support]
+    return dict(certificate.as_json()) | {"gap": certificate.gap, "features": names}
 
 
 def beside_the_model(certificate: Any, own: float | None, table: Table) -> Iterator[str]:

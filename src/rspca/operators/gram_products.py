@@ -1,0 +1,90 @@
+"""Products of columns with each other, from blocks of columns: Gram matrices of some or all features, or of samples."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.operators.blocks import BLOCK_BYTES, as_float64, chunks
+from rspca.operators.moments_about import Moments, moments_about_zero
+from rspca.operators.products import Products
+
+GRAM_COLUMNS_BYTES = 1 << 23
+"""Bytes of a block of columns, in float64, from which a Gram matrix is computed block by block: benchmarks/speed.py."""
+
+
+class GramProducts(Products):
+    """Gram matrices in float64, by reading columns."""
+
+    def gram_block(self, support: Array) -> Array:
+        """X_S'X_S in float64."""
+        block = as_float64(self.columns(support))
+        return block.T @ block
+
+    def gram_matrix(self, support: Array) -> Array:
+        """X_S'X_S in float64 of many features, without their columns all at once: for a search, not for a proof.
+
+        Wrappers subtract means and deflations from the result, so errors are relative to the data before that.
+        """
+        out = np.empty((len(support), len(support)))
+        parts = list(chunks(len(support), self.shape[0] * 8, GRAM_COLUMNS_BYTES))
+        for number, rows in enumerate(parts):
+            left = as_float64(self.columns(support[rows]))
+            for columns in parts[: number + 1]:
+                right = left if columns is rows else as_float64(self.columns(support[columns]))
+                out[rows, columns] = left.T @ right
+                out[columns, rows] = out[rows, columns].T
+        return out
+
+    def gram_to_read(self, support: Array) -> Array:
+        """X_S'X_S as in `gram_matrix`, never to be written to: it may be in memory for other uses."""
+        return self.gram_matrix(support)
+
+    def forget_gram(self) -> None:
+        """Free the memory of a Gram matrix that has been used; another pass makes it again."""
+
+    def apart(self) -> Self:
+        """Return the same data for other work, such as a proof, that leaves no trace in what is computed here later."""
+        return self
+
+    def gram_about(self, support: Array, mean: Array) -> Array:
+        """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
+        gram, mean = self.gram_matrix(support), mean[support]
+        for part in chunks(len(mean), 8 * len(mean)):
+            gram[part] -= np.multiply.outer(self.shape[0] * mean[part], mean)
+        return gram
+
+    def gram_between(self, rows: Array, columns: Array) -> Array:
+        """X_R'X_C in float64 for two sets of features, without the columns of either all at once: for a search."""
+        out = np.empty((len(rows), len(columns)))
+        for down in chunks(len(rows), self.shape[0] * 8, GRAM_COLUMNS_BYTES):
+            left = as_float64(self.columns(rows[down])).T
+            for across in chunks(len(columns), self.shape[0] * 8, GRAM_COLUMNS_BYTES // 4):  # read as often in any case
+                out[down, across] = left @ as_float64(self.columns(columns[across]))
+        return out
+
+    def gram_rows(self, support: Array) -> Array:
+        """X_S'X in float64: the rows of the Gram matrix that belong to the support, one block product."""
+        return as_float64(self.rmatmat(self.columns(support))).T
+
+    def samples_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) X' in float64, m x m; weights are not negative."""
+        out = np.zeros((self.shape[0], self.shape[0]))
+        for part in chunks(self.shape[1], self.shape[0] * 8, 4 * BLOCK_BYTES):
+            block = as_float64(self.columns(np.arange(part.start, part.stop)))
+            if weights is not None:
+                block = block * np.sqrt(weights[part])
+            out += block @ block.T
+        return out
+
+    def moments(self) -> Moments:
+        """Column sums and the whole Gram matrix; about a shift near the means where one pass can make it so.
+
+        Sums are those of float64: what is taken off the Gram matrix must belong to it.
+        """
+        m, n = self.shape
+        parts = (self.columns(np.arange(part.start, part.stop)) for part in chunks(n, m * 8))
+        sums = np.concatenate([block.sum(axis=0, dtype=np.float64) for block in parts])
+        return moments_about_zero(sums, self.gram_matrix(np.arange(n)))
