@@ -11,6 +11,7 @@ from rspca.base.machine_code import can_compile, is_kept
 from rspca.base.types import Array
 from rspca.certificates import budgets, nodes
 from rspca.certificates.bounds import score_roots
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.compiled import compiled_copies
 from rspca.certificates.progress import Progress
 
@@ -31,15 +32,25 @@ class Examiner:
         self.run = run
 
     def __call__(
-        self, A: Array, parts: Array, fixed: Array, free: Array, k: int, least: float, *, open_nodes: int
+        self,
+        A: Array,
+        parts: Array,
+        fixed: Array,
+        free: Array,
+        k: int,
+        least: float,
+        *,
+        open_nodes: int,
+        limits: GroupLimits | None = None,
     ) -> tuple[float, Array, Array]:
         """Return the result of `nodes.examine`; each of the open nodes will have two children."""
+        labels, most = (nodes.NO_LABELS, 0) if limits is None else (limits.labels, limits.most)
         size = len(fixed) + len(free)
         if self._uses_machine_code(size * (1 + 2 * open_nodes)):
-            result: tuple[float, Array, Array] = _machine_code()(A, parts, fixed, free, k, least)
+            result: tuple[float, Array, Array] = _machine_code()(A, parts, fixed, free, k, least, labels, most)
             return result
         _Work.plain_features += size
-        return nodes.examine(A, parts, fixed, free, k, least)
+        return nodes.examine(A, parts, fixed, free, k, least, labels, most)
 
     def _uses_machine_code(self, features_to_come: int) -> bool:
         if not _Work.is_compiled:
@@ -102,5 +113,5 @@ def _machine_code() -> Any:
 def _compile() -> None:
     """Compile, or load the machine code of an earlier run from disk."""
     nothing, three = np.empty(0, dtype=np.intp), np.arange(3)
-    _machine_code()(np.eye(3), np.eye(3)[None], nothing, three, 2, 0.5)
+    _machine_code()(np.eye(3), np.eye(3)[None], nothing, three, 2, 0.5, nodes.NO_LABELS, 0)
     _Work.is_compiled = True

@@ -13,6 +13,7 @@ from rspca.base.types import Array
 from rspca.certificates import budgets
 from rspca.certificates.bounds.checked_dual import checked_dual, excluded
 from rspca.certificates.bounds.gram import EPS
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.score_columns import ScoreColumns
 from rspca.certificates.bounds.score_relaxation import Coordinates, Newton, Relaxation, maximized
 from rspca.linalg.vectors import top_k
@@ -44,7 +45,9 @@ class ScoreSearch:
         tol: float,
         out_of_time: Callable[[], bool],
         newton: Newton,
+        limits: GroupLimits | None = None,
     ) -> None:
+        self.limits = limits
         self.columns, self.k, self.tol, self.newton = columns, k, tol, newton
         self.every = columns.block(slice(0, columns.count))
         self.at = columns.coordinates()
@@ -92,7 +95,9 @@ class ScoreSearch:
         return float(np.linalg.eigvalsh(part.T @ part)[-1])
 
     def reached(self, support: Array) -> None:
-        """Keep a support if it is better."""
+        """Keep a support if it is better, and groups allow it."""
+        if self.limits is not None and not self.limits.allow(support):
+            return
         value = self.variance(support)
         if value > self.lower:
             self.support, self.lower = np.sort(support), value
@@ -110,6 +115,10 @@ class ScoreSearch:
         self.nodes += 1
         for level in budgets.NODE_LEVELS:
             picks = self.k - len(fixed)
+            if self.limits is not None:
+                if not self.limits.allow(fixed) or self.limits.most_beside(fixed, free) < picks:
+                    return
+                free = self.limits.beside(fixed, free)
             if len(free) < picks:
                 return
             if picks in (0, len(free)):
@@ -124,7 +133,7 @@ class ScoreSearch:
                 opened.append((-bound, next(self.numbers), Node(fixed, free, factor, rho, int(free[0]))))
                 return
             rho = dual.rho
-            self.reached(np.concatenate([fixed, long[top_k(dual.taken, picks)]]))
+            self.reached(self.most_taken(fixed, long, dual.taken, picks))
             order, short = np.concatenate([fixed, long]), free[len(long) :]
             part = self.columns.only(order, float(self.sq_lengths[short].max(initial=0.0)))
             inside = np.arange(len(fixed))
@@ -148,6 +157,12 @@ class ScoreSearch:
             return
         node = Node(fixed, free, factor, rho, int(free[np.argmax(shares)]))
         opened.append((-bound, next(self.numbers), node))
+
+    def most_taken(self, fixed: Array, free: Array, taken: Array, picks: int) -> Array:
+        """Return the support that a dual points at."""
+        if self.limits is None:
+            return np.concatenate([fixed, free[top_k(taken, picks)]])
+        return self.limits.first_of(fixed, free[np.argsort(-taken, kind="stable")], picks)
 
     def rows(self, numbers: Array) -> Coordinates:
         """Return the coordinates of some columns."""

@@ -12,6 +12,7 @@ from rspca.base.types import Array
 from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.checked_dual import CheckedDual, checked_dual, excluded
 from rspca.certificates.bounds.gram import top_sum
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.score_columns import ScoreColumns, columns_of_data, columns_of_gram
 from rspca.certificates.bounds.score_relaxation import Dual, Relaxation, factor_of, maximized
 from rspca.certificates.engines import RootFinder
@@ -102,7 +103,7 @@ def optimized_dual(
             checked = checked_dual(columns, dual, k)
             run.proven(NAME, max(checked.upper, run.lower), time.perf_counter() - began)
             began = time.perf_counter()
-            run.reached(*problem.improved(np.sort(features[top_k(dual.taken, k)])))
+            run.reached(*problem.improved(features[_best(run, features, dual.taken, k)]))
             if checked.upper < best:
                 best = checked.upper
                 left = possible_features(problem, columns, dual, checked, k, run.lower)
@@ -117,6 +118,16 @@ def optimized_dual(
             return outcome
         rho = outcome.rho
     return outcome
+
+
+def _among(run: Progress, features: Array) -> GroupLimits | None:
+    return None if run.limits is None else run.limits.among(features)
+
+
+def _best(run: Progress, features: Array, taken: Array, k: int) -> Array:
+    """Return the sorted positions of the k features of which most is taken, as groups allow."""
+    limits = _among(run, features)
+    return np.sort(top_k(taken, k) if limits is None else limits.top(taken, k))
 
 
 def possible_features(
@@ -142,8 +153,11 @@ def score_search(run: Progress, problem: Problem, k: int, outcome: Outcome) -> N
     order = outcome.possible[np.argsort(-problem.sq_norms[outcome.possible], kind="stable")]
     if len(order) <= k:
         return
-    support = np.flatnonzero(np.isin(order, run.support))
-    support = np.sort(np.append(support, np.setdiff1d(np.arange(len(order)), support)[: k - len(support)]))
+    support, limits = np.flatnonzero(np.isin(order, run.support)), _among(run, order)
+    others = np.setdiff1d(np.arange(len(order)), support)
+    if limits is not None:
+        others = limits.first_of(support, others, k - len(support))[len(support) :]
+    support = np.sort(np.append(support, others[: k - len(support)]))
     began = time.perf_counter()
     columns = problem.columns(order, 0.0, outcome.rho).in_memory()
     search = ScoreSearch(
@@ -153,6 +167,7 @@ def score_search(run: Progress, problem: Problem, k: int, outcome: Outcome) -> N
         tol=run.tol / budgets.SEARCH_TOL_SHARE,
         out_of_time=run.out_of_time,
         newton=RootFinder(run),
+        limits=limits,
     )
     factor = outcome.factor if len(outcome.factor) == columns.d**2 + 1 else search.start()
     try:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.loop import eligible_features
 from rspca.algorithm.polish import climb
 from rspca.base.imports import lazy
@@ -17,9 +17,11 @@ from rspca.base.memory import has_room
 from rspca.base.types import Array
 from rspca.certificates import budgets, precision
 from rspca.certificates.bounds import gram as B
-from rspca.certificates.bounds.duals import scores_dual, separating_penalties, variance_dual
+from rspca.certificates.bounds.duals import scores_dual, variance_dual
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
+from rspca.certificates.bounds.penalties import penalty_at, separating
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
@@ -37,18 +39,28 @@ CHEAP_BOUNDS: dict[str, Callable[[Array, int], float]] = {
     "gershgorin": lazy("rspca.certificates.bounds.gram:gershgorin"),
 }
 """Bounds from the entries of a Gram matrix, in the order in which they are tried; docs/extending.md adds one."""
+LIMITED_BOUNDS: dict[str, Callable[[Array, int, GroupLimits], float]] = {
+    "trace": lambda A, k, limits: B.trace(np.diagonal(A).copy(), k, limits),
+    "frobenius": lambda A, k, limits: B.frobenius(np.diagonal(A).copy(), B.row_energies(A, k, limits), k, limits),
+    "gershgorin": lazy("rspca.certificates.bounds.gram:gershgorin"),
+}
+"""The same with limits on groups; a bound that is not here is used without them, and holds with them all the more."""
 
 
 def in_memory(run: Progress, A: Array, k: int) -> None:
     """Try the bounds from a Gram matrix of moderate size, cheapest first, then the exact search."""
-    run.survivors = len(A)
+    run.survivors, limits = len(A), run.limits
+    allowed = A if limits is None else limits.apart(A)
     for name, bound in CHEAP_BOUNDS.items():
-        run.bound(name, bound, A, k)
+        if limits is not None and name in LIMITED_BOUNDS:
+            run.bound(name, LIMITED_BOUNDS[name], A, k, limits)
+        else:
+            run.bound(name, bound, A, k)
     if run.finished():
         return
     pairs = B.spectrum(A)
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]))
-    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k))
+    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k, limits))
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
     outcome = None
@@ -62,35 +74,37 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             return
 
     def shifted(rank: int) -> float:
-        return shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=run.until(budgets.RANK_TIME)).upper
+        clock = run.until(budgets.RANK_TIME)
+        return shifted_low_rank(pairs, k, rank, tol=run.tol, out_of_time=clock, limits=limits).upper
 
     for rank in budgets.RANKS[: budgets.FIRST_RANKS]:
         run.bound(f"shifted rank {rank}", partial(shifted, rank))
-    run.bound("split", lambda: split_low_rank(A, pairs, k, run.until(budgets.RANK_TIME)))
+    run.bound("split", lambda: split_low_rank(A, pairs, k, run.until(budgets.RANK_TIME), limits))
     if run.finished():
         return
     parts = []
     level = [0.0]
 
     def soft() -> float:
-        value, level[0] = B.best_soft_threshold(A, k, out_of_time=run.until(budgets.THRESHOLD_TIME))
+        clock = run.until(budgets.THRESHOLD_TIME)
+        value, level[0] = B.best_soft_threshold(allowed, k, out_of_time=clock, limits=limits)
         return value
 
     run.bound("soft threshold", soft)
-    parts.append(B.soft_thresholded(A, level[0]))
+    parts.append(B.soft_thresholded(allowed, level[0]))
     if len(A) <= budgets.SEMIDEFINITE_FEATURES and not run.finished():
 
         def dual() -> float:
             tol, steps, clock = budgets.SEMIDEFINITE_TOL, budgets.SEMIDEFINITE_STEPS, run.until(budgets.THRESHOLD_TIME)
-            solved = semidefinite(A, k, tol=tol, max_iter=steps, out_of_time=clock)
-            parts.append(dual_part(A, solved.multiplier))
-            return B.spectral_fill(B.spectrum(parts[-1]), k) + B.remainder(A - parts[-1], k)
+            solved = semidefinite(allowed, k, tol=tol, max_iter=steps, out_of_time=clock)
+            parts.append(dual_part(allowed, solved.multiplier))
+            return B.spectral_fill(B.spectrum(parts[-1]), k, limits) + B.remainder(allowed - parts[-1], k, limits)
 
         run.bound("semidefinite dual", dual)
     if not run.finished():
         began = time.perf_counter()
         tol, clock = run.tol / budgets.SEARCH_TOL_SHARE, run.until(budgets.SEARCH_SHARE)
-        result = search(A, k, run.support, parts, tol=tol, out_of_time=clock, examine=Examiner(run))
+        result = search(A, k, run.support, parts, tol=tol, out_of_time=clock, examine=Examiner(run), limits=limits)
         run.nodes += result.nodes
         run.reached(result.support, result.lower)
         run.proven("exact search", result.upper, time.perf_counter() - began)
@@ -120,7 +134,15 @@ def among(run: Progress, gram: Callable[[Array], Array], k: int, possible: Array
     possible = np.union1d(possible, run.support)
     A = gram(possible)
     support = np.searchsorted(possible, run.support)
-    inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
+    inner = Progress(
+        support,
+        run.lower,
+        tol=run.tol,
+        deadline=run.deadline,
+        on_step=run.on_step,
+        parent=run,
+        limits=None if run.limits is None else run.limits.among(possible),
+    )
     inner.bounds, inner.upper = run.bounds, run.upper
     try:
         if len(possible) <= k:
@@ -145,10 +167,9 @@ def scores_bounds(run: Progress, op: OperatorMixin, k: int) -> None:
     scores = op.scores(run.support, _loadings(op, run.support))
     u = scores / np.linalg.norm(scores)
     squares = np.asarray(op.rmatmat(u), dtype=np.float64) ** 2
-    penalties = separating_penalties(squares, run.support, budgets.PENALTIES)
     # if the middle penalty proves nothing, its neighbors do not either
-    for rho in penalties[np.argsort(np.abs(np.arange(len(penalties)) - len(penalties) // 2), kind="stable")]:
-        value = run.bound("dual in the scores", partial(scores_dual, op, u, k, float(rho)))
+    for rho in separating(squares, run.support, k, budgets.PENALTIES, run.limits):
+        value = run.bound("dual in the scores", partial(scores_dual, op, u, k, rho))
         if run.bounds[-1].value > budgets.HOPELESS_RATIO * value:
             break
 
@@ -189,7 +210,7 @@ def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
     scores = state.op.scores(run.support, _loadings(state.op, run.support))
     squares = np.asarray(state.op.rmatmat(scores / np.linalg.norm(scores)), dtype=np.float64) ** 2
     rho = float(np.partition(squares, len(squares) - k)[len(squares) - k])
-    problem = of_data(state.op, partial(_climbed, state.op, k))
+    problem = of_data(state.op, partial(_climbed, state, k))
     outcome, before = None, np.arange(len(squares))
     while rho > 0.0 and not run.finished():
         found = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME, possible=before)
@@ -206,7 +227,7 @@ def search_scores(run: Progress, state: ProofState, k: int) -> None:
     """Search with the optimized dual at the nodes, for the rest of the time."""
     outcome = state.outcomes[k]
     if outcome is not None:
-        score_search(run, of_data(state.op, partial(_climbed, state.op, k)), k, outcome)
+        score_search(run, of_data(state.op, partial(_climbed, state, k)), k, outcome)
 
 
 def share_of_steps(run: Progress, state: ProofState, k: int) -> float:
@@ -234,11 +255,12 @@ def _can_relax(run: Progress, state: ProofState, k: int) -> bool:
     return k < n and min(m, n) <= budgets.SPECTRUM_SIDE and m * n * min(m, n) <= budgets.FLOPS * run.seconds_left()
 
 
-def _climbed(op: OperatorMixin, k: int, support: Array) -> tuple[Array, float]:
+def _climbed(state: ProofState, k: int, support: Array) -> tuple[Array, float]:
     """Return a support that steps from the given one lead to, and a variance that it surely has."""
+    op, choice = state.op, Choice(eligible_features(state.op), state.groups)
     start = np.zeros(op.shape[1])
     start[support] = _loadings(op, support)
-    end = climb(op, start, k, choice=Choice(eligible_features(op), None), tol=1e-9, max_iter=budgets.CLIMB_STEPS)
+    end = climb(op, start, k, choice=choice, tol=1e-9, max_iter=budgets.CLIMB_STEPS)
     return end.support, op.attained(end.support, _loadings(op, end.support))
 
 
@@ -252,21 +274,22 @@ def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
     if not (np.isfinite(margin) and np.isfinite(pairs.vectors).all()):  # products are only rounding
         return
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
-    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k) + margin)
+    run.bound("spectral fill", lambda: B.spectral_fill(pairs, k, run.limits) + margin)
     ranks = worthwhile_ranks(pairs, budgets.RANKS)
     for rank in ranks:
         if not run.finished():
             began = time.perf_counter()
             share = budgets.LAST_RANK_TIME if rank == ranks[-1] else budgets.RANK_TIME_LARGE
-            cones = shifted_low_rank(pairs, k, rank, tol=budgets.RANK_TOL, out_of_time=run.until(share))
+            clock = run.until(share)
+            cones = shifted_low_rank(pairs, k, rank, tol=budgets.RANK_TOL, out_of_time=clock, limits=run.limits)
             run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
             gap = cones.upper - run.lower
             if rank >= budgets.FIRST_RANKS and gap > budgets.HOPELESS_GAP * (run.upper - run.lower):
                 break
     if m <= n:
         scores_bounds(run, op, k)
-        threshold = float(np.partition(precision.sq_norms(op), n - k)[n - k])
-        run.bound("variance dual", lambda: variance_dual(op, k, budgets.VARIANCE_DUAL_PENALTY * threshold))
+        penalty = penalty_at(precision.sq_norms(op), k, budgets.VARIANCE_DUAL_PENALTY, run.limits)
+        run.bound("variance dual", lambda: variance_dual(op, k, penalty))
 
 
 def row_bounds(run: Progress, state: ProofState, k: int) -> None:
@@ -277,7 +300,7 @@ def row_bounds(run: Progress, state: ProofState, k: int) -> None:
         return
     began = time.perf_counter()
     kept = KeptEntries(budgets.KEPT_LEVEL * run.lower / k)
-    rows = streamed_rows(op, k, out_of_time=run.out_of_time, keep=kept.add)
+    rows = streamed_rows(op, k, out_of_time=run.out_of_time, keep=kept.add, limits=run.limits)
     if rows is not None:
         state.kept[k] = kept
         run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
@@ -288,7 +311,9 @@ def threshold_bounds(run: Progress, state: ProofState, k: int) -> None:
     """Bound by the soft threshold and the semidefinite dual, by blocks of the entries that a read of X'X kept."""
     kept = state.kept.pop(k)
     clock = run.until(budgets.THRESHOLD_TIME)
-    run.bound("soft threshold by blocks", lambda: best_threshold(state.op, k, kept, out_of_time=clock))
+    run.bound(
+        "soft threshold by blocks", lambda: best_threshold(state.op, k, kept, out_of_time=clock, limits=run.limits)
+    )
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
@@ -335,10 +360,12 @@ class ProofState:
     """Results for one operator that proofs for several k share: its spectrum, and certified results for small k.
 
     `given` is the original operator, for work that is not a proof; `op` has the same numbers with float64 products.
+    `groups` limit the supports in question, of every k.
     """
 
-    def __init__(self, given: OperatorMixin) -> None:
-        self.given, self.op = given, given.to_float64()
+    def __init__(self, given: OperatorMixin, groups: Groups | None = None) -> None:
+        self.given, self.op, self.groups = given, given.to_float64(), groups
+        self.limits = None if groups is None else GroupLimits(groups)
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
         self.outcomes: dict[int, Outcome | None] = {}
@@ -377,11 +404,18 @@ class Certified(NamedTuple):
 
 
 def step_by_step(
-    op: OperatorMixin, k: int, support: Array, lower: float, before: Certified | None, run: Progress
+    op: OperatorMixin,
+    k: int,
+    support: Array,
+    lower: float,
+    before: Certified | None,
+    run: Progress,
+    limits: GroupLimits | None = None,
 ) -> Certified | None:
     """Certify k features from a bound for k - 1, on the features that elimination leaves; None if these are too many.
 
-    The result holds for all features: eliminated features are in no support above `lower`.
+    The result holds for all features: eliminated features are in no support above `lower`, which is the variance of a
+    support that `limits` allow.
     """
     diagonal = precision.sq_norms(op)
     if k == 1 or before is None:
@@ -395,12 +429,20 @@ def step_by_step(
     if len(alive) > budgets.SURVIVORS:
         return None
     A = op.gram_block(alive)
-    passed = np.union1d(by_blocks(A, k, least, before.upper), np.searchsorted(alive, support))
+    left = None if limits is None else limits.among(alive)
+    passed = np.union1d(by_blocks(A, k, least, before.upper, left), np.searchsorted(alive, support))
     if len(passed) > budgets.GRAM_FEATURES:
         return None
     A, alive = A[np.ix_(passed, passed)], alive[passed]
     start = np.searchsorted(alive, support)
-    inner = Progress(start, variance_of(A, start), tol=run.tol, deadline=run.deadline, parent=run)
+    inner = Progress(
+        start,
+        variance_of(A, start),
+        tol=run.tol,
+        deadline=run.deadline,
+        parent=run,
+        limits=None if left is None else left.among(passed),
+    )
     if len(alive) > k:
         in_memory(inner, A, k)
     else:

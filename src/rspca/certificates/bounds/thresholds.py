@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from rspca.base.types import Array
 from rspca.certificates import budgets, precision
 from rspca.certificates.bounds.gram import largest_eigenvalue, top_sum
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.operators.base import OperatorMixin
 
@@ -67,8 +68,18 @@ class Blocks(NamedTuple):
     others: float
 
 
-def best_threshold(op: OperatorMixin, k: int, kept: KeptEntries, *, out_of_time: Callable[[], bool]) -> float:
-    """Return the least bound over some levels; infinity where even the highest leaves too large a block."""
+def best_threshold(
+    op: OperatorMixin,
+    k: int,
+    kept: KeptEntries,
+    *,
+    out_of_time: Callable[[], bool],
+    limits: GroupLimits | None = None,
+) -> float:
+    """Return the least bound over some levels; infinity where even the highest leaves too large a block.
+
+    With `limits`, entries between features that exclude each other count as zero, which changes no x'Ax in question.
+    """
     i, j, values = kept.entries()
     diagonal = precision.sq_norms(op)
     slack = 2.0 * precision.sum_error(op) * float(top_sum(op.rounding_lengths() ** 2, k))
@@ -98,7 +109,7 @@ def best_threshold(op: OperatorMixin, k: int, kept: KeptEntries, *, out_of_time:
             if kept.level <= level and not out_of_time():
                 at(float(level))
     if blocks is not None and len(blocks.features) > 1 and not out_of_time():
-        best = min(best, relaxed_block(op, k, blocks, best_level, slack, out_of_time))
+        best = min(best, relaxed_block(op, k, blocks, best_level, slack, out_of_time, limits))
     return best
 
 
@@ -140,12 +151,19 @@ def blocks_above(diagonal: Array, i: Array, j: Array, values: Array, level: floa
 
 
 def relaxed_block(
-    op: OperatorMixin, k: int, blocks: Blocks, level: float, slack: float, out_of_time: Callable[[], bool]
+    op: OperatorMixin,
+    k: int,
+    blocks: Blocks,
+    level: float,
+    slack: float,
+    out_of_time: Callable[[], bool],
+    limits: GroupLimits | None = None,
 ) -> float:
     """Return the bound with the semidefinite relaxation in the leading block in place of the soft threshold."""
     if len(blocks.features) > budgets.SEMIDEFINITE_FEATURES:
         return np.inf
     A = op.gram_block(blocks.features)
+    A = A if limits is None else limits.among(blocks.features).apart(A)
     np.fill_diagonal(A, precision.sq_norms(op)[blocks.features])
     tol, steps = budgets.SEMIDEFINITE_TOL, budgets.SEMIDEFINITE_STEPS
     part = dual_part(A, semidefinite(A, k, tol=tol, max_iter=steps, out_of_time=out_of_time).multiplier)
