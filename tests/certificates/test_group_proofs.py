@@ -98,7 +98,7 @@ def test_no_bound_is_below_the_best_allowed_support(seed):  # issue 18, items 5 
 
 
 def test_a_group_with_room_for_one_makes_bounds_tighter():  # issue 18, item 5
-    X, A, limits, k = drawn(1)
+    A = drawn(1)[1]
     limits = GroupLimits(Groups(np.arange(len(A)) // 2, 1))
     plain, limited = (B.frobenius(np.diagonal(A).copy(), B.row_energies(A, 3, one), 3, one) for one in (None, limits))
     assert limited < plain

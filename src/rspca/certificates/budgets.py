@@ -128,6 +128,8 @@ PLAIN_ROOTS = 3e7
 """Terms of sums for the relaxation that a process computes with NumPy before it compiles, half a second: not tuned."""
 RELAXATION_STEPS = 150
 """Steps of L-BFGS at one level of the barrier: benchmarks/certificates.py."""
+RELAXATION_LEVEL_STEPS = 12
+"""Steps, at most, to the penalties of groups; from those of the last matrix it takes about three."""
 RELAXATION_PENALTY_STEPS = 30
 """Values of the penalty tried to take k features in all: lines need about five, halving thirty: not tuned."""
 RELAXATION_PENALTY_TOL = 1e-8

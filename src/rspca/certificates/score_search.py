@@ -125,7 +125,9 @@ class ScoreSearch:
                 self.reached(np.concatenate([fixed, free[:picks]]))
                 return
             long = free[: max(int(np.searchsorted(-self.sq_lengths[free], -budgets.NODE_SHORT * rho)), picks)]
-            relaxation = Relaxation(self.rows(long), picks, rho, self.newton, self.rows(fixed) if len(fixed) else None)
+            inner = self.rows(fixed) if len(fixed) else None
+            room = None if self.limits is None else self.limits.left(fixed, long)
+            relaxation = Relaxation(self.rows(long), picks, rho, self.newton, inner, room)
             eps = level * self.lower / self.columns.length
             factor = maximized(relaxation, factor, eps, steps=budgets.NODE_STEPS, tol=1e-4, stop=self.out_of_time)
             dual, _ = relaxation.point(factor)
@@ -138,7 +140,10 @@ class ScoreSearch:
             part = self.columns.only(order, float(self.sq_lengths[short].max(initial=0.0)))
             inside = np.arange(len(fixed))
             padded = dual._replace(mu=np.concatenate([np.zeros(len(fixed)), dual.mu]))
-            checked = checked_dual(part, padded, self.k, inside)
+            if dual.each is not None:
+                padded = padded._replace(each=np.concatenate([np.full(len(fixed), dual.rho), dual.each]))
+            limits = None if self.limits is None else self.limits.among(order)
+            checked = checked_dual(part, padded, self.k, inside, limits)
             bound = min(bound, checked.upper)
             if bound < self.least:
                 return

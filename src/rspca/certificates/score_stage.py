@@ -91,7 +91,9 @@ def optimized_dual(
         if len(features) <= k or run.finished():
             return outcome
         columns = problem.columns(features, outside, rho)
-        relaxation = Relaxation(columns.coordinates(), k, rho, find_roots)
+        limits = _among(run, features)
+        room = None if limits is None else limits.left(np.empty(0, dtype=np.intp), np.arange(len(features)))
+        relaxation = Relaxation(columns.coordinates(), k, rho, find_roots, room=room)
         factor, best, last = relaxation.start(), np.inf, False
         for level in budgets.RELAXATION_LEVELS:
             eps = level * run.lower / relaxation.eigenvalues
@@ -100,7 +102,7 @@ def optimized_dual(
             dual, _ = relaxation.point(factor)
             if dual is None:
                 break
-            checked = checked_dual(columns, dual, k)
+            checked = checked_dual(columns, dual, k, limits=limits)
             run.proven(NAME, max(checked.upper, run.lower), time.perf_counter() - began)
             began = time.perf_counter()
             run.reached(*problem.improved(features[_best(run, features, dual.taken, k)]))

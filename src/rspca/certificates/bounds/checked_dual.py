@@ -9,6 +9,11 @@ Proof. By Sherman and Morrison a'(rho I + y y')^{-1} a = (|a|^2 - (a'y)^2 / (rho
 that this is at most 1, which is to say y y' >= a a' - rho I (for y = 0 as well). So for |w| = 1 the variance of S along
 w, sum over S of (a_i'w)^2, is at most sum over F of (a_i'w)^2 + (k - |F|) rho + sum over S - F of (y_i'w)^2.
 
+Penalties of groups. Each column may have a rho_i > 0 of its own in place of rho; sum over S - F of rho_i then takes the
+place of (k - |F|) rho, and is at most the largest such sum over the supports that groups allow (`Room.top_sum`). The
+relaxation proposes rho_i = max(rho, s_g) for the columns of group g, but any are valid. Where a column is in S for
+certain, those of the others sum to at most the largest sum of one fewer.
+
 Elimination. If i is not in F but in S, a_i stands for itself: the variance is at most (k - |F| - 1) rho +
 l_1(G + a_i a_i' - y_i y_i'). If it is not in S, y_i is not needed: (k - |F|) rho + l_1(G - y_i y_i').
 
@@ -32,6 +37,7 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, largest_eigenvalue
+from rspca.certificates.bounds.limits import GroupLimits, Room
 from rspca.certificates.bounds.score_columns import ScoreColumns
 from rspca.certificates.bounds.score_relaxation import Dual
 from rspca.certificates.bounds.spectra import has_cholesky, power_value
@@ -42,18 +48,30 @@ class CheckedDual(NamedTuple):
 
     upper: float
     rho: float
+    """What one feature less pays less in penalties, at least: rho without groups."""
     G: Array
     margin: float
     """What of `upper` is rounding."""
+    each: Array
+    """The penalty of each column."""
+    paid: float
+    """What the features that are not fixed pay at most."""
 
 
-def checked_dual(columns: ScoreColumns, dual: Dual, k: int, fixed: Array | None = None) -> CheckedDual:
-    """Return the bound of a dual; `fixed` are numbers of columns. Columns that are left out are no longer than rho."""
+def checked_dual(
+    columns: ScoreColumns, dual: Dual, k: int, fixed: Array | None = None, limits: GroupLimits | None = None
+) -> CheckedDual:
+    """Return the bound of a dual; `fixed` are numbers of columns. Columns that are left out are no longer than rho.
+
+    With `limits` on the columns, supports are those that groups allow. Columns that are left out have the penalty rho,
+    and for sums of penalties no group limits them.
+    """
     rho = max(dual.rho, columns.longest_outside, float(np.finfo(np.float64).tiny))
+    each = np.full(columns.count, rho) if dual.each is None else np.maximum(dual.each, rho)
     inside = np.zeros(columns.count, dtype=bool)
     inside[[] if fixed is None else fixed] = True
     G, squares, rough = np.zeros((columns.length, columns.length)), 0.0, 0.0
-    for part, a, y, is_rough in _terms(columns, dual, rho):
+    for part, a, y, is_rough in _terms(columns, dual, each):
         terms = np.where(inside[part], a, y)
         G += terms @ terms.T
         squares += float(np.einsum("ij,ij->", terms, terms))
@@ -61,21 +79,40 @@ def checked_dual(columns: ScoreColumns, dual: Dual, k: int, fixed: Array | None 
     picks = k - int(inside.sum())
     largest = largest_above(G)
     margin = (columns.count + 64) * EPS * squares + picks * 4.0 * EPS * rough
-    value = picks * rho + largest + margin
+    paid, paid_less = picks * rho, (picks - 1) * rho
+    if dual.each is not None:
+        paid, paid_less = _penalties(each[~inside], inside, rho, picks, limits)
+        margin += (picks + 8) * EPS * paid
+    value = paid + largest + margin
     if not np.isfinite(value):
-        return CheckedDual(np.inf, rho, G, np.inf)
+        return CheckedDual(np.inf, rho, G, np.inf, each, paid)
     value = value * (1.0 + 8.0 * EPS)
-    return CheckedDual(value + columns.margin(k, value), rho, G, margin + columns.margin(k, value))
+    less = rho if dual.each is None else paid - paid_less
+    return CheckedDual(value + columns.margin(k, value), less, G, margin + columns.margin(k, value), each, paid)
 
 
-def _terms(columns: ScoreColumns, dual: Dual, rho: float) -> Iterator[tuple[slice, Array, Array, Array]]:
+def _penalties(
+    each: Array, inside: Array, rho: float, picks: int, limits: GroupLimits | None
+) -> tuple[float, float]:
+    """Return the most that `picks` columns pay, and one fewer; columns that are left out may be any of them."""
+    values = np.append(each, np.full(picks, rho))
+    if limits is None:
+        room = Room(np.arange(len(values)), np.ones(len(values), dtype=np.intp))
+    else:
+        labels, left = limits.left(np.flatnonzero(inside), np.flatnonzero(~inside))
+        others = len(left) + np.arange(picks)
+        room = Room(np.append(labels, others), np.append(left, np.ones(picks, dtype=np.intp)))
+    return room.top_sum(values, picks), room.top_sum(values, picks - 1)
+
+
+def _terms(columns: ScoreColumns, dual: Dual, each: Array) -> Iterator[tuple[slice, Array, Array, Array]]:
     """Yield columns a, their y, and whether y is a multiple of a, a block at a time."""
     for part in columns.parts():
         a = columns.block(part)
-        yield part, a, *_condition_met(a, _proposed(columns, dual, a, rho, dual.mu[part]), rho)
+        yield part, a, *_condition_met(a, _proposed(columns, dual, a, each[part], dual.mu[part]), each[part])
 
 
-def _proposed(columns: ScoreColumns, dual: Dual, a: Array, rho: float, mu: Array) -> Array:
+def _proposed(columns: ScoreColumns, dual: Dual, a: Array, rho: Array, mu: Array) -> Array:
     """Return y up to its length: c_j / (mu + rho x_j) in the eigenvectors of M, and alike in all other directions."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         factors = 1.0 / (mu + rho * dual.weights[:, None])
@@ -85,7 +122,7 @@ def _proposed(columns: ScoreColumns, dual: Dual, a: Array, rho: float, mu: Array
         return np.asarray(y / np.linalg.norm(y, axis=0))
 
 
-def _condition_met(a: Array, y: Array, rho: float) -> tuple[Array, Array]:
+def _condition_met(a: Array, y: Array, rho: Array) -> tuple[Array, Array]:
     """Return y stretched until the condition surely holds, and where y is a multiple of a instead."""
     p = len(a)
     lengths = np.einsum("ij,ij->j", a, a)
@@ -129,15 +166,17 @@ def excluded(
     < 1, which is a'Pa - (a'Py)^2 / (1 + y'Py), P = (t I - G)^{-1}. Only t that exceed l_1(G) by 1e-5 of it are used, so
     that rounding in P a is at most 1e5 p EPS, and the test asks for 1 - 1e-4, which allows for a thousand times that.
     A column is needed if l_1(G - y y') < least - (k - |F|) rho =: t, here t <= l_1(G), which holds if t I - G has one
-    negative eigenvalue and 1 + y'Py < 0, as the determinant of t I - G + y y' then is positive.
+    negative eigenvalue and 1 + y'Py < 0, as the determinant of t I - G + y y' then is positive. Penalties of groups
+    have their sums in place of (k - |F| - 1) rho and (k - |F|) rho.
     """
     inside = np.zeros(columns.count, dtype=bool)
     inside[[] if fixed is None else fixed] = True
-    picks, everything = k - int(inside.sum()), np.arange(columns.count)
+    everything = np.arange(columns.count)
     values, vectors = np.linalg.eigh(checked.G)
     slack = checked.margin + 1e-9 * float(abs(values).max(initial=0.0))
-    with_it = least - (picks - 1) * checked.rho - slack
-    without = least - picks * checked.rho - slack
+    paid = checked.paid
+    with_it = least - (paid - checked.rho) - slack
+    without = least - paid - slack
     possible, needed = np.ones(columns.count, dtype=bool), inside.copy()
     apart = 1e-5 * float(values[-1])
     can_exclude = with_it - float(values[-1]) > apart
@@ -145,7 +184,7 @@ def excluded(
     can_need = bool(gaps[-1] < -apart and (len(gaps) == 1 or gaps[-2] > apart))
     if not can_exclude and not can_need:
         return Excluded(everything, np.flatnonzero(needed))
-    for part, a, y, _ in _terms(columns, dual, checked.rho):
+    for part, a, y, _ in _terms(columns, dual, checked.each):
         a, y = vectors.T @ a, vectors.T @ y
         if can_exclude:
             P = 1.0 / (with_it - values)[:, None]

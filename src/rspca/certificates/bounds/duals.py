@@ -12,19 +12,19 @@ from rspca.certificates.bounds.spectra import largest_below
 from rspca.operators.base import OperatorMixin
 
 
-def variance_dual(op: OperatorMixin, k: int, rho: float | Penalty) -> float:
+def variance_dual(op: OperatorMixin, k: int, given: float | Penalty) -> float:
     """Return k rho + l_1(X W X'), W = diag((1 - rho / a_ii)_+); between l_1 (rho = 0) and the trace.
 
     Z = max over unit u of T_k((x_i'u)^2) <= k rho + max of u' sum (x_i x_i' - rho I)_+ u, and the positive part of
     x_i x_i' - rho I is (1 - rho / a_ii)_+ x_i x_i'. With a `Penalty`, rho_i for each feature, as `penalties` proves.
     """
     norms = precision.sq_norms(op)
-    rho = rho if isinstance(rho, Penalty) else penalty(rho, len(norms), k)
+    rho = given if isinstance(given, Penalty) else penalty(given, len(norms), k)
     weights = np.maximum(1.0 - rho.each / np.where(norms > 0.0, norms, 1.0), 0.0) * (norms > 0.0)
     return rho.total + _largest(op.samples_gram(weights)) + precision.gram_error(op, weights)
 
 
-def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float | Penalty) -> float:
+def scores_dual(op: OperatorMixin, u: Array, k: int, given: float | Penalty) -> float:
     """Return an upper bound on the variance of every k features of X; tight if u is the scores of the best k.
 
     Proof. Let B_i = x_i x_i' - rho I, and Y_i = B_i q q'B_i / q'B_i q for any q with q'B_i q > 0. Then Y_i >= 0, and
@@ -34,7 +34,7 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, rho: float | Penalty) -> fl
     Each Y_i is y y' with y = alpha_i x_i + beta_i u, so the sum is a weighted Gram matrix and terms of rank two.
     With a `Penalty` it is rho_i for each feature, as `penalties` proves.
     """
-    total, rho = (rho.total, rho.each) if isinstance(rho, Penalty) else penalty(rho, op.shape[1], k)[::-1]
+    rho, total = given if isinstance(given, Penalty) else penalty(given, op.shape[1], k)
     u = u / np.linalg.norm(u)
     inner = op.rmatmat(u)
     lengths = np.maximum(precision.sq_norms(op), inner**2)

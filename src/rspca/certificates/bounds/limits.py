@@ -8,6 +8,8 @@ than that the sum is at least that of every support in question.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rspca.algorithm.feature_limits import Choice, Groups
@@ -80,6 +82,10 @@ class GroupLimits:
         """Return how many more features of each group may stand beside these."""
         return np.asarray(self.most - np.bincount(self.labels[fixed], minlength=len(self.sizes)))
 
+    def left(self, fixed: Array, free: Array) -> Room:
+        """Return the groups of the free features with the room that the fixed ones leave."""
+        return Room(self.labels[free], np.maximum(self.room(fixed), 0))
+
     def beside(self, fixed: Array, free: Array) -> Array:
         """Return those of `free` whose group has room beside the fixed features."""
         return free[self.room(fixed)[self.labels[free]] > 0]
@@ -102,6 +108,24 @@ class GroupLimits:
         """Return E with E[j, i]: j may take the place of i in every support that has i and not j."""
         same = self.labels[:, None] == self.labels
         return np.asarray(same | (self.sizes[self.labels] <= self.most)[:, None])
+
+
+class Room(NamedTuple):
+    """The group of each of some columns that are not in the support yet, and how many of each group may still join."""
+
+    labels: Array
+    room: Array
+
+    def top_sum(self, values: Array, k: int) -> float:
+        """Return the largest sum of k values, none of them negative, for whose groups there is room."""
+        order = np.lexsort((-values, self.labels))
+        grouped = self.labels[order]
+        rank = np.arange(len(order)) - np.searchsorted(grouped, grouped)
+        return float(_largest_sum(values[order[rank < self.room[grouped]]], k))
+
+    def full(self) -> Array:
+        """Return for each group whether it has more columns than there is room for."""
+        return np.asarray(np.bincount(self.labels, minlength=len(self.room)) > self.room)
 
 
 def sums_beside(rows: Array, own: Array, k: int, limits: GroupLimits | None) -> Array:

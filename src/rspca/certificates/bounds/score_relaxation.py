@@ -9,6 +9,10 @@ in steps.
 
 M is V diag(x) V' on d leading directions and a multiple of the identity on the others, in which a column enters by its
 length only, and whose trace enters the barrier as one more eigenvalue; with d = m nothing is left out.
+
+With limits on groups, F(M) is the minimum over rho and s_g >= 0 of k rho + sum_g room_g (s_g - rho)_+ + sum_i mu_i(M,
+rho_i), rho_i = max(rho, s_g): the dual of the largest sum that groups allow (`penalties`). The best s_g is where the
+z_i of group g sum to the room of the group. It does not depend on rho, so s_g come first, all at once, and rho after.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.certificates import budgets
+from rspca.certificates.bounds.limits import Room
 from rspca.certificates.bounds.score_roots import newton_plain
 from rspca.linalg.lbfgs import lbfgs_steps
 
@@ -53,6 +58,8 @@ class Dual(NamedTuple):
     """z_i, between 0 and 1, with sum k: the share of feature i."""
     value: float
     """F(M), which is no bound."""
+    each: Array | None = None
+    """The penalty of each feature where groups have their own, at least rho."""
 
 
 Newton = Callable[..., tuple[Array, Array]]
@@ -65,8 +72,16 @@ class Relaxation:
     """
 
     def __init__(
-        self, at: Coordinates, k: int, rho: float, newton: Newton = newton_plain, fixed: Coordinates | None = None
+        self,
+        at: Coordinates,
+        k: int,
+        rho: float,
+        newton: Newton = newton_plain,
+        fixed: Coordinates | None = None,
+        room: Room | None = None,
     ) -> None:
+        self.room = room if room is not None and room.full().any() else None
+        self.levels = np.zeros(0 if room is None else len(room.room))
         self.at, self.k, self.newton = at, k, newton
         self.d = at.head.shape[1]
         self.fixed = None if fixed is None else fixed.head.T @ fixed.head
@@ -128,11 +143,17 @@ class Relaxation:
         else:
             every = weights
         self.evaluations += 1
+        if self.room is not None:
+            self._find_levels(squares, every, self.room)
         rho, mu, z = self._solved(squares, every)
         value = self.k * rho + float(mu.sum()) + other * self.fixed_tail
+        each = None
+        if self.room is not None:
+            value += float(self.room.room @ np.maximum(self.levels - rho, 0.0))
+            each = self._penalties(rho)
         if self.fixed is not None:
             value += float(np.einsum("ij,ij,j->", V, self.fixed @ V, weights))
-        return Dual(rho, mu, V, weights, other, z, value), rotated
+        return Dual(rho, mu, V, weights, other, z, value, each), rotated
 
     def _solved(self, squares: Array, weights: Array) -> tuple[float, Array, Array]:
         """Return the best rho, the mu_i there, and the z_i: k rho + sum mu_i is convex in rho, with slope k - sum z_i.
@@ -144,12 +165,8 @@ class Relaxation:
         rho = min(max(self.rho, 1e-9 * top), 0.999999 * top)
         mu_all, steps = self.mu, budgets.RELAXATION_NEWTON_STEPS
         for number in range(budgets.RELAXATION_PENALTY_STEPS):
-            long = self.sq_lengths > rho * (1.0 + 1e-12)
-            mu, D = self.newton(squares, weights, rho, np.where(long, mu_all, -1.0), steps, 1e-10)
-            mu_all = np.where(long, mu, 0.0)
-            with np.errstate(divide="ignore", invalid="ignore"):  # D vanishes with columns of zeros
-                z = np.where(long & (D > 0.0), np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
-            slope = self.k - float(z.sum())
+            mu_all, z = self._roots(squares, weights, rho, self._penalties(rho), mu_all, steps)
+            slope = self.k - self._taken(z, rho)
             if slope < 0.0:
                 low, slopes[0] = rho, slope
                 gain = -slope * (high - rho)
@@ -172,16 +189,73 @@ class Relaxation:
         self.rho, self.mu = here[0], here[1]
         return here
 
+    def _roots(
+        self, squares: Array, weights: Array, rho: float, each: Array | None, start: Array, steps: int
+    ) -> tuple[Array, Array]:
+        """Return mu and z; with a penalty for each column, by columns shortened to the same penalty.
+
+        x c^2 / (mu + rho_i x) is x c'^2 / (mu' + rho x) for c'^2 = c^2 rho / rho_i and mu' = mu rho / rho_i, and z is
+        the same for both.
+        """
+        long = self.sq_lengths > (rho if each is None else each) * (1.0 + 1e-12)
+        if each is not None:
+            shorter = rho / each
+            squares, start = squares * shorter[:, None], start * shorter
+        mu, D = self.newton(squares, weights, rho, np.where(long, start, -1.0), steps, 1e-10)
+        with np.errstate(divide="ignore", invalid="ignore"):  # D vanishes with columns of zeros
+            z = np.where(long & (D > 0.0), np.clip((1.0 / D - mu) / rho, 0.0, 1.0), 0.0)
+        return np.where(long, mu if each is None else mu / shorter, 0.0), z
+
+    def _penalties(self, rho: float) -> Array | None:
+        """Return rho_i, or None where they are all rho."""
+        return None if self.room is None else np.maximum(rho, self.levels)[self.room.labels]
+
+    def _taken(self, z: Array, rho: float) -> float:
+        """Return the sum of all z: a group whose s_g is above rho counts with its room, where z is only near it."""
+        if self.room is None:
+            return float(z.sum())
+        above = self.levels > rho
+        return float(self.room.room[above].sum() + z[~above[self.room.labels]].sum())
+
+    def _find_levels(self, squares: Array, weights: Array, room: Room) -> None:
+        """Find s_g such that the z of group g sum to its room, for all groups at once, from those of the last M."""
+        full = room.full()
+        top = np.zeros(len(full))
+        np.maximum.at(top, room.labels, self.sq_lengths)
+        rows = np.flatnonzero(full[room.labels])
+        inside = Relaxation(Coordinates(self.at.head[rows], self.at.tail[rows], 0), 1, 1.0, self.newton)
+        labels, squares = room.labels[rows], squares[rows]
+        low, high = np.zeros(len(full)), np.where(full, top, 0.0)
+        over, under = np.full(len(full), np.nan), np.where(full, room.room, 0).astype(float)
+        level = np.where(self.levels > 0.0, self.levels, 0.3 * top)
+        mu, largest = np.zeros(len(rows)), float(top.max())
+        for number in range(budgets.RELAXATION_LEVEL_STEPS):
+            level = np.clip(level, 1e-9 * top, 0.999999 * top)
+            each = np.maximum(level[labels], 1e-300)
+            mu, z = inside._roots(squares, weights, largest, each, mu, budgets.RELAXATION_NEWTON_STEPS)
+            slope = room.room - np.bincount(labels, z, len(full))  # negative where more is taken than there is room
+            is_low = slope < 0.0
+            low, over = np.where(is_low, level, low), np.where(is_low, slope, over)
+            high, under = np.where(is_low, high, level), np.where(is_low, under, slope)
+            gains = np.where(full, np.abs(slope) * np.where(is_low, high - level, level - low), 0.0)
+            self.levels = np.where(full, level, 0.0)
+            if gains.sum() <= budgets.RELAXATION_PENALTY_TOL * float(room.room @ level):
+                break
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = np.clip(np.where(np.isnan(over), 0.5, over / (over - under)), 0.05, 0.95)
+            level = low + (0.5 if number % 3 == 2 else share) * (high - low)
+
 
 def scaled_terms(dual: Dual, rotated: Array) -> tuple[Array, Array]:
     """Return y_i in the eigenvectors of M, one a row, and the factor of what is left of the column in y_i.
 
     y_ij = sqrt(mu_i / D_i) c_ij / (mu_i + rho x_j), and 1 / D_i = mu_i + rho z_i.
     """
-    lengths = np.sqrt(dual.mu * (dual.mu + dual.rho * dual.taken))
+    rho = dual.rho if dual.each is None else dual.each
+    lengths = np.sqrt(dual.mu * (dual.mu + rho * dual.taken))
     with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = lengths[:, None] / (dual.mu[:, None] + dual.rho * dual.weights)
-        tail = lengths / (dual.mu + dual.rho * dual.other_weight)
+        inverse = lengths[:, None] / (dual.mu[:, None] + np.multiply.outer(rho, dual.weights))
+        tail = lengths / (dual.mu + rho * dual.other_weight)
     return rotated * inverse, tail if dual.other_weight else np.zeros(len(rotated))
 
 
