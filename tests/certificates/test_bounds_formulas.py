@@ -130,7 +130,7 @@ def test_the_best_level_of_a_soft_threshold_is_the_best_of_all():
 def test_levels_are_tried_on_a_grid_and_then_by_golden_sections_about_the_best(monkeypatch):
     tried = {}
 
-    def noted(A, k, level):
+    def noted(A, k, level, limits=None):
         tried[level] = original(A, k, level)
         return tried[level]
 

@@ -56,7 +56,7 @@ def scores_dual(op: OperatorMixin, u: Array, k: int, given: float | Penalty) -> 
 
 
 def stretched(
-    op: OperatorMixin, alpha: Array, beta: Array, inner: Array, lengths: Array, rho: Array
+    op: OperatorMixin, alpha: Array, beta: Array, inner: Array, lengths: Array, rho: Array | float
 ) -> tuple[Array, Array]:
     """Return alpha and beta of the y = alpha x + beta u in `scores_dual`, stretched to hold despite rounding.
 
@@ -65,7 +65,7 @@ def stretched(
     stretched until this holds for all g and d within the rounding errors of the computed ones; if that takes more than
     MAX_STRETCH, q = x_i is used, which depends on d only.
     """
-    columns = op.rounding_lengths()
+    columns, rho = op.rounding_lengths(), np.broadcast_to(rho, lengths.shape)
     off_g, off_d = precision.sum_error(op) * columns, 2.0 * precision.sum_error(op) * columns**2
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         terms = beta**2 * (inner**2 - lengths + rho), rho * alpha**2 * lengths, 2.0 * rho * alpha * beta * inner
