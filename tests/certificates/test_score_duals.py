@@ -21,7 +21,7 @@ from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold, bl
 from rspca.certificates.engines import RootFinder
 from rspca.certificates.progress import Progress
 from rspca.certificates.score_search import ScoreSearch
-from rspca.certificates.score_stage import of_gram, optimized_dual, score_search
+from rspca.certificates.score_stage import DualSearch, ScoreDual, of_data, of_gram
 from rspca.certificates.search import variance_of
 from rspca.operators.dense import DenseOperator
 
@@ -46,6 +46,13 @@ def of_case(one):
     """Return the columns of a case, and the largest variance of each number of features."""
     op = operator(one).to_float64()
     return op, columns_of_data(op, np.arange(one.n), 0.0, np.ones(one.n))
+
+
+def optimized(run, problem, k, rho):
+    """Return what the optimized dual says at its end."""
+    dual = ScoreDual(problem, k, rho)
+    dual.improve(run, run.until(0.1))
+    return dual.outcome
 
 
 # --- any dual is a bound (issue 18, item 8) ---------------------------------------------------------------------------
@@ -235,14 +242,15 @@ def test_a_search_with_duals_bounds_whenever_it_is_stopped(seed, calls):  # issu
     columns = columns_of_data(op, order, 0.0, np.ones(8)).in_memory()
     count = itertools.count()
     best = optimum(one.A, k)
-    search = ScoreSearch(
-        columns, k, np.arange(8 - k, 8), tol=1e-6, out_of_time=lambda: next(count) >= 20 * calls, newton=RootFinder()
-    )
+    search = ScoreSearch(columns, k, np.arange(8 - k, 8), tol=1e-6, newton=RootFinder())
     assert search.upper() == np.inf
-    search.run(search.start(), best / k, np.inf)
+    search.begin(search.start(), best / k, np.inf)
     slack = 1e-11 * np.trace(one.A)
-    assert search.upper() >= best * (1.0 - NOTHING) - slack
-    assert search.lower <= best * (1.0 + 1e-12) + slack
+    search.run(lambda: next(count) >= 20 * calls)
+    for _ in range(2):  # stopped, and after it was resumed
+        assert search.upper() >= best * (1.0 - NOTHING) - slack
+        assert search.lower <= best * (1.0 + 1e-12) + slack
+        search.run(lambda: next(count) >= 60 * calls)
 
 
 def test_a_search_with_duals_ends_with_the_optimum():  # issue 18, item 3
@@ -251,8 +259,7 @@ def test_a_search_with_duals_ends_with_the_optimum():  # issue 18, item 3
         A = X.T @ X
         run = started(A, 4)
         problem = of_gram(A, lambda support, A=A: (support, variance_of(A, support)))
-        outcome = optimized_dual(run, problem, 4, run.lower / 8, share=0.1)
-        score_search(run, problem, 4, outcome)
+        DualSearch(problem, 4, optimized(run, problem, 4, run.lower / 8)).go_on(run, run.out_of_time)
         best = optimum(A, 4)
         assert run.lower == pytest.approx(best, rel=1e-9)
         assert best * (1.0 - NOTHING) <= run.upper <= best * (1.0 + 1.1e-7)
@@ -263,7 +270,7 @@ def test_an_interrupted_search_keeps_what_it_has_proven(monkeypatch):  # issue 1
     A = X.T @ X
     run = started(A, 6)
     problem = of_gram(A, lambda support: (support, variance_of(A, support)))
-    outcome = optimized_dual(run, problem, 6, run.lower / 12, share=0.1)
+    outcome = optimized(run, problem, 6, run.lower / 12)
     root, entered = run.upper, itertools.count()
     enter = ScoreSearch.enter
 
@@ -274,7 +281,7 @@ def test_an_interrupted_search_keeps_what_it_has_proven(monkeypatch):  # issue 1
 
     monkeypatch.setattr(ScoreSearch, "enter", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        score_search(run, problem, 6, outcome)
+        DualSearch(problem, 6, outcome).go_on(run, run.out_of_time)
     assert run.lower <= optimum_at_least(A, run) <= run.upper <= root
 
 
@@ -295,8 +302,79 @@ def test_the_relaxation_improves_a_poor_support():  # issue 18, item 6
     A = X.T @ X
     run = Progress(np.arange(20, 25), variance_of(A, np.arange(20, 25)), tol=1e-7, deadline=time.perf_counter() + 60.0)
     problem = of_gram(A, lambda support: (support, variance_of(A, support)))
-    optimized_dual(run, problem, 5, run.lower / 5, share=0.5)
+    optimized(run, problem, 5, run.lower / 5)
     assert run.support.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_dual_that_was_stopped_goes_on_to_the_same_bound():  # issue 18, item 6
+    X = np.random.default_rng(3).standard_normal((12, 40)) * np.linspace(1.0, 2.0, 40)
+    A, uppers = X.T @ X, []
+    problem = of_gram(A, lambda support: (support, variance_of(A, support)))
+    for calls in (10**9, 7):
+        run, dual = started(A, 6), ScoreDual(problem, 6, float(np.diagonal(A).mean()))
+        for _ in range(400):
+            count = itertools.count()
+            dual.improve(run, lambda count=count, calls=calls: next(count) >= calls)
+            if dual.is_done or run.finished():
+                break
+        assert dual.is_done
+        assert dual.outcome.upper >= run.lower
+        uppers.append(run.upper)
+    assert uppers[1] == pytest.approx(uppers[0], rel=2e-3)
+
+
+def test_a_dual_that_cannot_be_the_least_bound_is_given_up():  # issue 18, item 6
+    X = np.random.default_rng(4).standard_normal((30, 50))
+    A = X.T @ X
+    run = started(A, 3)
+    run.proven("known", 1.0001 * run.lower, 0.0)
+    dual = ScoreDual(of_gram(A, lambda support: (support, 0.0)), 3, run.lower / 6)
+    dual.improve(run, never)
+    assert dual.is_done
+    assert dual.outcome is None
+    assert len(run.bounds) == 1
+
+
+def test_a_dual_of_one_k_is_a_start_for_the_next():  # issue 18, item 6
+    X = np.random.default_rng(6).standard_normal((15, 60)) * np.linspace(1.0, 2.0, 60)
+    op, A = DenseOperator(X), X.T @ X
+    problem = of_data(op, lambda support: (support, variance_of(A, support)))
+    first = optimized(started(A, 8), problem, 8, 20.0)
+    assert first.near is not None
+    plain, near = (ScoreDual(problem, 9, first.rho, near=factor) for factor in (None, first.near))
+    uppers = []
+    for dual in (plain, near):
+        run = started(A, 9)
+        dual.improve(run, never)
+        uppers.append((run.upper, len(run.bounds)))
+    assert uppers[1][0] == pytest.approx(uppers[0][0], rel=1e-3)
+    assert uppers[1][1] < uppers[0][1]
+
+
+@pytest.mark.parametrize("rank", [4, 30])
+def test_a_triangular_factor_bounds_as_well(rank, monkeypatch):  # issue 18, items 1 and 8
+    monkeypatch.setattr(budgets, "EIGENVALUE_SIDE", 5)
+    monkeypatch.setattr(budgets, "SCORE_DIRECTIONS", 3)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((rank, 9)) * 10.0 ** rng.uniform(-3, 3)
+        A = X.T @ X
+        columns = columns_of_gram(A, np.arange(9), lambda k: 0.0, 0.0, np.ones(9))
+        assert columns.length == 9
+        assert columns.d == 3
+        B = columns.block(slice(0, 9))
+        excess = np.linalg.eigvalsh(B.T @ B + columns.added(9) * np.eye(9) - A)[0]
+        assert excess >= -1e-15 * np.trace(A)
+        for k in (1, 3, 6):
+            bound = checked_dual(columns, any_dual(columns, rng, float(np.diagonal(A).max()) / 3.0), k).upper
+            assert bound >= optimum(A, k) * (1.0 - NOTHING)
+
+
+def test_a_matrix_without_a_triangular_factor_has_another(monkeypatch):  # issue 18, item 8
+    monkeypatch.setattr(budgets, "EIGENVALUE_SIDE", 2)
+    A = np.diag([1.0, 1.0, -1e-3])
+    columns = columns_of_gram(A, np.arange(3), lambda k: 0.0, 0.0)
+    assert columns.basis is None
 
 
 @settings(max_examples=40)

@@ -53,6 +53,28 @@ VARIANCE_DUAL_PENALTY = 0.5
 """Penalty of the variance dual, as a multiple of the k-th largest variance: benchmarks/certificates.py."""
 RELAXATION_TIME = 0.3
 """Share of the time left for the optimized dual in the scores: benchmarks/certificates.py."""
+RELAXATION_REST = 0.6
+"""Share of the time left for what remains of it after cheaper bounds, before the search: not tuned."""
+LOW_RANK_TIME, STEPS_TIME = 0.3, 0.1
+"""Shares of the time left that plans assume for the longer search of cones, and for a proof feature by feature: bounds
+predicted to be faster come before them. Not tuned."""
+SPARSE_PRODUCT = 50.0
+"""Operations that a multiplication of a sparse product takes as long as, for plans: not tuned."""
+SPARSE_ROWS = 10.0
+"""The same for a product of a sparse matrix and a dense one, for plans: not tuned."""
+ROW_ENTRY = 100.0
+"""Operations that selecting the largest entries takes as long as, for each entry of a row, for plans: not tuned."""
+ROOT_OPERATIONS = 120.0
+"""Operations for each coordinate of a column to find the roots of an evaluation, for plans: not tuned."""
+DIRECTION_PRODUCTS = 12.0
+"""Operations for each entry of a Gram matrix and each leading direction of it, for plans: not tuned."""
+DIRECTION_MIN_WEIGHT = 0.05
+"""Least weight of a column where leading directions are chosen: not tuned."""
+CHECK_TIME, CHECK_LEVEL = 0.02, 0.01
+"""Share of the time left above which checking a dual is costly, and level of the barrier from which it is checked in
+any case: not tuned."""
+SCORE_SEARCH_TIME = 0.4
+"""Share of the time left for the search with the dual in memory before the bounds and the search by rows: not tuned."""
 RELAXATION_EVALUATIONS = 60
 """Evaluations of the relaxation that plans assume; fifty are usual: benchmarks/certificates.py."""
 SEARCH_FIRST_FEATURES = 60
@@ -67,6 +89,13 @@ SCORE_COPIES = 4
 """Copies of all columns that such a search holds: counted, not tuned."""
 CLIMB_STEPS = 30
 """Steps from a support that the relaxation points at to a better one: not tuned."""
+PLAIN_DUALS = 5.0
+"""Time of the duals that are not optimized relative to that of the spectrum, for plans: not tuned."""
+MATRIX_SPEED = 2.0
+"""Speed of products of large matrices relative to other work, for plans: not tuned."""
+STEPS_POWER = 2.0
+"""Power of the share of k that is certified up to which the share of the time used may grow; each step takes longer
+than the one before, so that a proof that is behind will not arrive: not tuned."""
 FLOPS = 1e10
 """Operations a second that plans assume, fewer than most machines do, so that plans end in time: not tuned."""
 
@@ -118,6 +147,8 @@ MAX_STRETCH = 1.001
 
 RELAXATION_LEVELS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Levels of the barrier, as shares of the variance, one after the other: benchmarks/certificates.py."""
+RELAXATION_NEAR_LEVELS = (0.01, 0.003, 0.001, 0.0003, 0.0001)
+"""The same where a dual for other features or another k is the start: not tuned."""
 RELAXATION_TOL = 0.01
 """Gain of a step, relative to the level, below which the next level begins: benchmarks/certificates.py."""
 SCORE_CUTS = (0.5, 0.25, 0.0)

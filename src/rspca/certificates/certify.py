@@ -63,8 +63,8 @@ def certify(
     most = Choice(np.arange(given.shape[1]), limits).most
     if k > most:
         raise ValueError(
-            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the groups "
-            f"give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
         )
     start = None if loadings is None else _given_support(loadings, k, given.shape[1], limits)
     rng = as_generator(random_state)
@@ -156,6 +156,7 @@ def certify_prepared(
     if run.upper + margin < (1.0 - budgets.CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
+    known.proven[k] = min(known.proven.get(k, np.inf), upper)
     status = status_of(lower, upper, tol)
     values = oriented(_best_loadings(op, support))
     found = Certificate(
@@ -295,17 +296,31 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k, limits=run.limits)))
-    strategy.relaxation_first(run, known, k)
-    if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
-        began = time.perf_counter()
-        deadline = began + strategy.share_of_steps(run, known, k) * run.seconds_left()
-        half = Progress(run.support, run.lower, tol=run.tol, deadline=deadline, parent=run, limits=run.limits)
-        for step in certified_steps(known, k, half):
-            if step.k == k:
-                run.survivors, run.nodes = step.survivors, half.nodes
-                run.reached(step.support, step.lower)
-                run.proven("feature by feature", step.upper, time.perf_counter() - began)
-    strategy.by_products(run, known, k)
+    if (other := known.bound_by_other_k(k)) < run.upper:
+        run.proven("bound of another k", other, 0.0)
+    strategy.by_products(run, known, k, (FEATURE_BY_FEATURE,))
+
+
+def _by_steps(run: Progress, known: strategy.ProofState, k: int) -> None:
+    """Certify k = 1, 2, 3, ... in turn, for a share of the time."""
+    began = time.perf_counter()
+    seconds = strategy.share_of_steps(run, known, k) * run.seconds_left()
+    half = Progress(run.support, run.lower, tol=run.tol, deadline=began + seconds, parent=run, limits=run.limits)
+    for step in certified_steps(known, k, half):
+        if step.k == k:
+            run.survivors, run.nodes = step.survivors, half.nodes
+            run.reached(step.support, step.lower)
+            run.proven("feature by feature", step.upper, time.perf_counter() - began)
+        elif time.perf_counter() - began > (step.k / k) ** budgets.STEPS_POWER * seconds:  # it will not arrive
+            break
+
+
+FEATURE_BY_FEATURE = strategy.Stage(
+    "feature by feature",
+    lambda run, known, k: k <= budgets.STEP_BY_STEP_MAX_K,
+    lambda run, known, k: budgets.STEPS_TIME * run.seconds_left(),
+    _by_steps,
+)
 
 
 def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:

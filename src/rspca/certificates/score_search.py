@@ -43,7 +43,6 @@ class ScoreSearch:
         support: Array,
         *,
         tol: float,
-        out_of_time: Callable[[], bool],
         newton: Newton,
         limits: GroupLimits | None = None,
     ) -> None:
@@ -53,17 +52,23 @@ class ScoreSearch:
         self.at = columns.coordinates()
         lengths = np.einsum("ij,ij->j", self.every, self.every) * (1.0 + (columns.length + 64) * EPS)
         self.sq_lengths = np.maximum.accumulate(lengths[::-1])[::-1]  # in order, should rounding have changed it
-        self.out_of_time = out_of_time
+        self.out_of_time: Callable[[], bool] = lambda: False
         self.support, self.lower = support, self.variance(support)
         self.heap: list[tuple[float, int, Node]] = []
         self.numbers, self.nodes, self.root = itertools.count(), 0, np.inf
 
-    def run(self, factor: Array, rho: float, upper: float) -> None:
-        """Split nodes until all are closed or time is up, from a dual of the root with this bound."""
-        self.root = upper
-        self.enter(np.empty(0, dtype=np.intp), np.arange(self.columns.count), factor, rho, upper, self.heap)
-        self.root = 0.0
-        while self.heap and not self.out_of_time() and -self.heap[0][0] >= self.least:
+    def begin(self, factor: Array, rho: float, upper: float) -> None:
+        """Set the dual of the root, which has this bound."""
+        self.root, self._first = upper, (factor, rho)
+
+    def run(self, out_of_time: Callable[[], bool]) -> None:
+        """Split nodes until all are closed or time is up; another call goes on from there."""
+        self.out_of_time = out_of_time
+        if self.root > 0.0:
+            every, opened = np.arange(self.columns.count), list[tuple[float, int, Node]]()
+            self.enter(np.empty(0, dtype=np.intp), every, *self._first, self.root, opened)
+            self.heap, self.root = opened, 0.0
+        while self.heap and not out_of_time() and -self.heap[0][0] >= self.least:
             entry = self.heap[0]
             node, bound = entry[2], -entry[0]
             others = node.free[node.free != node.branch]

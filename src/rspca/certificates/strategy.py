@@ -27,7 +27,7 @@ from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, s
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
-from rspca.certificates.score_stage import Outcome, of_data, of_gram, optimized_dual, score_search
+from rspca.certificates.score_stage import DualSearch, ScoreDual, dual_plan, of_data, of_gram
 from rspca.certificates.search import search, variance_of
 from rspca.linalg.eigen import leading_pairs
 from rspca.operators.base import OperatorMixin
@@ -63,15 +63,18 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k, limits))
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
-    outcome = None
+    score_dual, dual_search = None, None
     if len(A) > budgets.SEARCH_FIRST_FEATURES:
-        outcome = optimized(run, A, k)
+        score_dual = optimized(run, A, k, budgets.RELAXATION_TIME)
+        outcome = None if score_dual is None else score_dual.outcome
         if outcome is not None and len(outcome.possible) <= budgets.SHRUNK * len(A) and not run.finished():
             among(run, lambda left: A[np.ix_(left, left)], k, outcome.possible)
             return
         if outcome is not None and run.upper >= outcome.upper and not run.finished():  # it has the least bound
-            score_search(run, of_gram(A, partial(_with_variance, A)), k, outcome)
-            return
+            dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, outcome)
+            dual_search.go_on(run, run.until(budgets.SCORE_SEARCH_TIME))
+    if run.finished():
+        return
 
     def shifted(rank: int) -> float:
         clock = run.until(budgets.RANK_TIME)
@@ -108,13 +111,17 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         run.nodes += result.nodes
         run.reached(result.support, result.lower)
         run.proven("exact search", result.upper, time.perf_counter() - began)
-    if not run.finished():
-        outcome = optimized(run, A, k) if outcome is None else outcome
-        if outcome is not None and not run.finished():
-            score_search(run, of_gram(A, partial(_with_variance, A)), k, outcome)
+    if score_dual is None:
+        score_dual = optimized(run, A, k, budgets.RELAXATION_TIME)
+    if score_dual is not None:
+        score_dual.improve(run, run.until(budgets.RELAXATION_REST))
+        if dual_search is None and score_dual.outcome is not None:
+            dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, score_dual.outcome)
+    if dual_search is not None:
+        dual_search.go_on(run, run.out_of_time)
 
 
-def optimized(run: Progress, A: Array, k: int) -> Outcome | None:
+def optimized(run: Progress, A: Array, k: int, share: float) -> ScoreDual | None:
     """Bound by the optimized dual in the scores of a factor of A; rho is the k-th largest (x_i'u)^2 at first."""
     if run.finished() or len(A) <= k:
         return None
@@ -122,8 +129,9 @@ def optimized(run: Progress, A: Array, k: int) -> Outcome | None:
     values, vectors = np.linalg.eigh(block)
     squares = (A[:, run.support] @ vectors[:, -1]) ** 2 / max(float(values[-1]), 1e-300)
     rho = float(np.partition(squares, len(A) - k)[len(A) - k])
-    problem = of_gram(A, partial(_with_variance, A))
-    return optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME) if rho > 0.0 else None
+    dual = ScoreDual(of_gram(A, partial(_with_variance, A)), k, rho)
+    dual.improve(run, run.until(share))
+    return dual
 
 
 def among(run: Progress, gram: Callable[[Array], Array], k: int, possible: Array) -> None:
@@ -179,55 +187,61 @@ class Stage(NamedTuple):
 
     name: str
     applies: Callable[[Progress, ProofState, int], bool]
-    seconds: Callable[[ProofState, int], float]
-    """Predicted time, by which stages are ordered."""
+    seconds: Callable[[Progress, ProofState, int], float]
+    """Predicted time, longer where little is expected to be gained: stages are ordered by it."""
     compute: Callable[[Progress, ProofState, int], None]
 
 
-def by_products(run: Progress, state: ProofState, k: int) -> None:
+def by_products(run: Progress, state: ProofState, k: int, more: tuple[Stage, ...] = ()) -> None:
     """Try what applies, what is predicted to be fast first, until the gap is closed or nothing is left to try."""
-    left = [stage for stage in STAGES if stage.name not in state.done(k)]
-    while left and not run.finished():
-        left.sort(key=lambda stage: stage.seconds(state, k))
+    left = [*more, *STAGES]
+    while not run.finished():
         applicable = [stage for stage in left if stage.applies(run, state, k)]
         if not applicable:
             break
-        left.remove(applicable[0])
-        state.done(k).add(applicable[0].name)
-        applicable[0].compute(run, state, k)
-
-
-def relaxation_first(run: Progress, state: ProofState, k: int) -> None:
-    """Try the optimized dual in the scores before all else, for its share of the time."""
-    stage = STAGES[0]
-    if not run.finished() and stage.applies(run, state, k):
-        state.done(k).add(stage.name)
-        stage.compute(run, state, k)
+        first = min(applicable, key=lambda stage: stage.seconds(run, state, k))
+        left.remove(first)
+        first.compute(run, state, k)
 
 
 def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
-    """Bound by the optimized dual in the scores; if it leaves few features, go on with these in memory."""
+    """Bound by the optimized dual in the scores, for a share of the time."""
     scores = state.op.scores(run.support, _loadings(state.op, run.support))
     squares = np.asarray(state.op.rmatmat(scores / np.linalg.norm(scores)), dtype=np.float64) ** 2
     rho = float(np.partition(squares, len(squares) - k)[len(squares) - k])
-    problem = of_data(state.op, partial(_climbed, state, k))
-    outcome, before = None, np.arange(len(squares))
-    while rho > 0.0 and not run.finished():
-        found = optimized_dual(run, problem, k, rho, share=budgets.RELAXATION_TIME, possible=before)
-        outcome = found or outcome
-        if found is None or not budgets.GRAM_FEATURES < len(found.possible) <= budgets.SHRUNK * len(before):
+    state.duals[k] = ScoreDual(of_data(state.op, partial(_climbed, state, k)), k, rho, near=state.near(k))
+    _improve_dual(run, state, k, run.until(budgets.RELAXATION_TIME))
+
+
+def relaxed_further(run: Progress, state: ProofState, k: int) -> None:
+    """Go on with the optimized dual in the scores where it was stopped."""
+    _improve_dual(run, state, k, run.until(budgets.RELAXATION_REST))
+
+
+def _improve_dual(run: Progress, state: ProofState, k: int, clock: Callable[[], bool]) -> None:
+    """Improve the dual, again on what it leaves; if it leaves few features, go on with these in memory."""
+    while not run.finished() and not clock():
+        dual = state.duals[k]
+        dual.improve(run, clock)
+        outcome = dual.outcome
+        if outcome is None or not dual.is_done:
             break
-        before, rho = np.union1d(found.possible, run.support), found.rho  # and again with what is left
-    state.outcomes[k] = outcome
-    if outcome is not None and len(outcome.possible) <= budgets.GRAM_FEATURES and not run.finished():
-        among(run, state.op.gram_block, k, outcome.possible)
+        if len(outcome.possible) <= budgets.GRAM_FEATURES:
+            if len(outcome.possible) < state.op.shape[1]:
+                among(run, state.op.gram_block, k, outcome.possible)
+            break
+        if len(outcome.possible) > budgets.SHRUNK * len(dual.possible):
+            break
+        left = np.union1d(outcome.possible, run.support)
+        state.duals[k] = ScoreDual(dual.problem, k, outcome.rho, possible=left, near=outcome.near)
+        state.duals[k].outcome = outcome
 
 
 def search_scores(run: Progress, state: ProofState, k: int) -> None:
     """Search with the optimized dual at the nodes, for the rest of the time."""
-    outcome = state.outcomes[k]
+    outcome = state.duals[k].outcome
     if outcome is not None:
-        score_search(run, of_data(state.op, partial(_climbed, state, k)), k, outcome)
+        DualSearch(of_data(state.op, partial(_climbed, state, k)), k, outcome).go_on(run, run.out_of_time)
 
 
 def share_of_steps(run: Progress, state: ProofState, k: int) -> float:
@@ -236,7 +250,7 @@ def share_of_steps(run: Progress, state: ProofState, k: int) -> float:
 
 
 def _can_search(run: Progress, state: ProofState, k: int) -> bool:
-    outcome, m = state.outcomes.get(k), state.op.shape[0]
+    outcome, m = state.duals[k].outcome if k in state.duals else None, state.op.shape[0]
     if outcome is None or not state.op.has_samples:
         return False
     if outcome.upper - run.lower > budgets.PART_MAX_GAP * (run.upper - run.lower):  # nodes would begin far above
@@ -244,15 +258,19 @@ def _can_search(run: Progress, state: ProofState, k: int) -> bool:
     return m <= budgets.SCORE_SEARCH_LENGTH and has_room(budgets.SCORE_COPIES * 8 * m * len(outcome.possible))
 
 
-def _relaxation_seconds(state: ProofState, k: int) -> float:
-    m, n = state.op.shape
-    small = min(m, n)
-    return 4.0 * budgets.RELAXATION_EVALUATIONS * n * min(small, budgets.SCORE_DIRECTIONS) ** 2 / budgets.FLOPS
+def _relaxation_seconds(run: Progress, state: ProofState, k: int) -> float:
+    return state.gram_seconds() + dual_plan(state.op, k, run.lower).total
 
 
 def _can_relax(run: Progress, state: ProofState, k: int) -> bool:
     m, n = state.op.shape
-    return k < n and min(m, n) <= budgets.SPECTRUM_SIDE and m * n * min(m, n) <= budgets.FLOPS * run.seconds_left()
+    if k >= n or min(m, n) > budgets.SPECTRUM_SIDE:
+        return False
+    return state.gram_seconds() + dual_plan(state.op, k, run.lower).first <= run.seconds_left()
+
+
+def _can_relax_further(run: Progress, state: ProofState, k: int) -> bool:
+    return k in state.duals and not state.duals[k].is_done
 
 
 def _climbed(state: ProofState, k: int, support: Array) -> tuple[Array, float]:
@@ -265,9 +283,7 @@ def _climbed(state: ProofState, k: int, support: Array) -> tuple[Array, float]:
 
 
 def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
-    """Bound by leading eigenpairs and by duals in the space of scores, if the smaller Gram matrix is affordable."""
-    op = state.op
-    m, n = op.shape
+    """Bound by leading eigenpairs, if the smaller Gram matrix is affordable."""
     if not state.affordable(run.seconds_left()):
         return
     pairs, margin = state.spectrum()
@@ -275,28 +291,44 @@ def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
         return
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k, run.limits) + margin)
-    ranks = worthwhile_ranks(pairs, budgets.RANKS)
+    for rank in worthwhile_ranks(pairs, budgets.RANKS)[: budgets.FIRST_RANKS]:
+        _bound_by_rank(run, state, k, rank, budgets.RANK_TIME)
+
+
+def plain_duals(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by the duals in the scores that need no optimization."""
+    op = state.op
+    scores_bounds(run, op, k)
+    penalty = penalty_at(precision.sq_norms(op), k, budgets.VARIANCE_DUAL_PENALTY, run.limits)
+    run.bound("variance dual", lambda: variance_dual(op, k, penalty))
+
+
+def rank_bounds(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by leading eigenpairs with more time, and more of them, as long as that can lead to a better bound."""
+    ranks = worthwhile_ranks(state.spectrum().pairs, budgets.RANKS)
     for rank in ranks:
         if not run.finished():
-            began = time.perf_counter()
             share = budgets.LAST_RANK_TIME if rank == ranks[-1] else budgets.RANK_TIME_LARGE
-            clock = run.until(share)
-            cones = shifted_low_rank(pairs, k, rank, tol=budgets.RANK_TOL, out_of_time=clock, limits=run.limits)
-            run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
-            gap = cones.upper - run.lower
-            if rank >= budgets.FIRST_RANKS and gap > budgets.HOPELESS_GAP * (run.upper - run.lower):
+            upper = _bound_by_rank(run, state, k, rank, share)
+            if rank >= budgets.FIRST_RANKS and upper - run.lower > budgets.HOPELESS_GAP * (run.upper - run.lower):
                 break
-    if m <= n:
-        scores_bounds(run, op, k)
-        penalty = penalty_at(precision.sq_norms(op), k, budgets.VARIANCE_DUAL_PENALTY, run.limits)
-        run.bound("variance dual", lambda: variance_dual(op, k, penalty))
+
+
+def _bound_by_rank(run: Progress, state: ProofState, k: int, rank: int, share: float) -> float:
+    """Bound by some leading eigenpairs for a share of the time, and return the bound."""
+    if run.finished():
+        return run.upper
+    (pairs, margin), began = state.spectrum(), time.perf_counter()
+    clock, known, tol = run.until(share), run.upper - margin, budgets.RANK_TOL
+    cones = shifted_low_rank(pairs, k, rank, tol=tol, out_of_time=clock, known=known, limits=run.limits)
+    run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
+    return cones.upper + margin
 
 
 def row_bounds(run: Progress, state: ProofState, k: int) -> None:
     """Bound by the rows of the Gram matrix, read once, if that is affordable: 2 m n operations each."""
     op = state.op
-    m, n = op.shape
-    if 2.0 * m * n * n > budgets.FLOPS * run.seconds_left() or k > n // budgets.ROWS_MAX_SHARE:
+    if not _can_read_rows(run, state, k):
         return
     began = time.perf_counter()
     kept = KeptEntries(budgets.KEPT_LEVEL * run.lower / k)
@@ -323,37 +355,58 @@ def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
     return [rank for rank in ranks if rank <= budgets.FIRST_RANKS or (rank <= len(falls) and falls[rank - 1])]
 
 
-def _rows_seconds(state: ProofState, k: int) -> float:
-    m, n = state.op.shape
+def _can_read_rows(run: Progress, state: ProofState, k: int) -> bool:
+    return state.rows_seconds() <= run.seconds_left() and k <= state.op.shape[1] // budgets.ROWS_MAX_SHARE
+
+
+def _rows_seconds(run: Progress, state: ProofState, k: int) -> float:
+    n = state.op.shape[1]
     # rows of the Gram matrix give the best bounds for few features, its spectrum for many
     late = 1.0 if k <= n // budgets.ROWS_FIRST_SHARE else 10.0
-    return late * 2.0 * m * n * n / budgets.FLOPS
+    return late * (state.rows_seconds() + budgets.ROW_ENTRY * n**2 / budgets.FLOPS)
 
 
-def _spectrum_seconds(state: ProofState, k: int) -> float:
-    m, n = state.op.shape
-    late = 10.0 if k <= n // budgets.ROWS_FIRST_SHARE else 1.0
-    return late * 2.0 * m * n * max(min(m, n), n // budgets.ROWS_FIRST_SHARE) / budgets.FLOPS
+def _spectrum_seconds(run: Progress, state: ProofState, k: int) -> float:
+    return state.gram_seconds() + float(min(state.op.shape)) ** 3 / budgets.FLOPS
 
 
-def _search_seconds(state: ProofState, k: int) -> float:
+def _plain_duals_seconds(run: Progress, state: ProofState, k: int) -> float:
+    return budgets.PLAIN_DUALS * _spectrum_seconds(run, state, k)
+
+
+def _has_plain_duals(run: Progress, state: ProofState, k: int) -> bool:
+    return state.has_spectrum and state.op.shape[0] <= state.op.shape[1]
+
+
+def _ranks_seconds(run: Progress, state: ProofState, k: int) -> float:
+    """Return a time after the optimized dual, where that applies and was not tried."""
+    seconds = budgets.LOW_RANK_TIME * run.seconds_left()
+    is_before = k not in state.duals and _can_relax(run, state, k)
+    return max(seconds, 2.0 * _relaxation_seconds(run, state, k)) if is_before else seconds
+
+
+def _search_seconds(run: Progress, state: ProofState, k: int) -> float:
     """Return zero where the dual excludes most features: else the search comes last, and takes all of the time."""
-    outcome = state.outcomes.get(k)
+    outcome = state.duals[k].outcome
     return 0.0 if outcome is not None and outcome.excludes else np.inf
 
 
-def _always(run: Progress, state: ProofState, k: int) -> bool:
-    return True
-
-
 STAGES = (
+    Stage("spectrum", lambda run, state, k: state.affordable(run.seconds_left()), _spectrum_seconds, spectral_bounds),
+    Stage("rows", _can_read_rows, _rows_seconds, row_bounds),
+    Stage("blocks", lambda run, state, k: k in state.kept, lambda run, state, k: 0.0, threshold_bounds),
     Stage("relaxed scores", _can_relax, _relaxation_seconds, relaxed_scores),
-    Stage("rows", _always, _rows_seconds, row_bounds),
-    Stage("spectrum", _always, _spectrum_seconds, spectral_bounds),
-    Stage("blocks", lambda run, state, k: k in state.kept, lambda state, k: 0.0, threshold_bounds),
+    Stage("plain duals", _has_plain_duals, _plain_duals_seconds, plain_duals),
+    Stage("ranks", lambda run, state, k: state.has_spectrum, _ranks_seconds, rank_bounds),
+    Stage(
+        "relaxed scores, resumed",
+        _can_relax_further,
+        lambda run, state, k: budgets.RELAXATION_REST * run.seconds_left(),
+        relaxed_further,
+    ),
     Stage("search by scores", _can_search, _search_seconds, search_scores),
 )
-"""What is tried from products with X; docs/method.md describes the bounds."""
+"""What is tried from products with X, in the order of predicted time; docs/certificates.md describes the bounds."""
 
 
 class ProofState:
@@ -368,22 +421,48 @@ class ProofState:
         self.limits = None if groups is None else GroupLimits(groups)
         self.steps: list[Certified] = []
         """Certified results for k = 1, 2, ..."""
-        self.outcomes: dict[int, Outcome | None] = {}
-        """What the optimized dual left, by k."""
+        self.duals: dict[int, ScoreDual] = {}
+        """The optimized dual in the scores, by k."""
+        self.proven: dict[int, float] = {}
+        """Bounds on the variance of k features, by k, with what rounding may hide."""
         self.kept: dict[int, KeptEntries] = {}
         """Entries of the Gram matrix above a level, by k."""
-        self._done: dict[int, set[str]] = {}
         self._spectrum: ProvenSpectrum | None = None
 
-    def done(self, k: int) -> set[str]:
-        """Return the names of the stages that were computed for k."""
-        return self._done.setdefault(k, set())
+    def bound_by_other_k(self, k: int) -> float:
+        """Return a bound from those for other k: Z_k grows with k, and Z_k / k, a mean of the k largest, does not.
+
+        Z_k is the largest sum of the k largest (x_i'u)^2 over unit vectors u.
+        """
+        bounds = [upper * max(1.0, k / other) for other, upper in self.proven.items()]
+        return min(bounds, default=np.inf) * (1.0 + 4.0 * B.EPS)
+
+    def near(self, k: int) -> Array | None:
+        """Return where a dual can start: at that of the nearest k."""
+        outcomes = {other: dual.outcome for other, dual in self.duals.items()}
+        factors = {other: found.near for other, found in outcomes.items() if found is not None}
+        return factors[min(factors, key=lambda other: abs(np.log(other / k)))] if factors else None
+
+    def gram_seconds(self) -> float:
+        """Return how long the smaller Gram matrix is predicted to take; with sparse data, by their stored entries."""
+        m, n = self.op.shape
+        sparse = budgets.SPARSE_PRODUCT * float(self.op.entries) ** 2 / max(m, n)
+        return min(float(m) * n * min(m, n), sparse) / budgets.FLOPS
+
+    def rows_seconds(self) -> float:
+        """Return how long one read of the larger Gram matrix is predicted to take."""
+        m, n = self.op.shape
+        return min(2.0 * m * n * n, budgets.SPARSE_ROWS * n * float(self.op.entries)) / budgets.FLOPS
+
+    @property
+    def has_spectrum(self) -> bool:
+        """Whether the spectrum is known, and its vectors are more than rounding."""
+        return self._spectrum is not None and bool(np.isfinite(self._spectrum.margin))
 
     def affordable(self, seconds: float) -> bool:
         """Return whether the spectrum is known, or can be computed in this time and in the free memory."""
-        m, n = self.op.shape
-        small = min(m, n)
-        soon = small <= budgets.SPECTRUM_SIDE and m * n * small <= budgets.FLOPS * seconds
+        small = min(self.op.shape)
+        soon = small <= budgets.SPECTRUM_SIDE and self.gram_seconds() <= seconds
         return self._spectrum is not None or (soon and has_room(budgets.SPECTRUM_COPIES * 8 * small**2))
 
     def spectrum(self) -> ProvenSpectrum:

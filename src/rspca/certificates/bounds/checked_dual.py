@@ -91,9 +91,7 @@ def checked_dual(
     return CheckedDual(value + columns.margin(k, value), less, G, margin + columns.margin(k, value), each, paid)
 
 
-def _penalties(
-    each: Array, inside: Array, rho: float, picks: int, limits: GroupLimits | None
-) -> tuple[float, float]:
+def _penalties(each: Array, inside: Array, rho: float, picks: int, limits: GroupLimits | None) -> tuple[float, float]:
     """Return the most that `picks` columns pay, and one fewer; columns that are left out may be any of them."""
     values = np.append(each, np.full(picks, rho))
     if limits is None:

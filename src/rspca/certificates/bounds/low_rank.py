@@ -32,17 +32,18 @@ def shifted_low_rank(
     *,
     tol: float,
     out_of_time: Callable[[], bool],
+    known: float = np.inf,
     limits: GroupLimits | None = None,
 ) -> ConeBounds:
     """Bound by t + Z(GG') with t the eigenvalue after the first `rank`, and G = V diag(sqrt(l - t)).
 
-    A <= t I + GG', eigenvalue by eigenvalue, and Z only grows with A.
+    A <= t I + GG', eigenvalue by eigenvalue, and Z only grows with A. It stops when it cannot be below `known`.
     """
     values = pairs.values[: rank + 1]
     shift = float(values[rank]) if len(values) > rank else pairs.rest
     shift = max(shift, pairs.rest)
     G = pairs.vectors[:, :rank] * np.sqrt(np.maximum(pairs.values[:rank] - shift, 0.0))
-    cones = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time, limits=limits)
+    cones = best_of_cones(G, k, slack=shift, tol=tol, out_of_time=out_of_time, known=known, limits=limits)
     return cones._replace(upper=shift + cones.upper)
 
 
@@ -80,6 +81,7 @@ def best_of_cones(
     slack: float,
     tol: float,
     out_of_time: Callable[[], bool],
+    known: float = np.inf,
     limits: GroupLimits | None = None,
 ) -> ConeBounds:
     """Return bounds on Z(GG') = max over unit u of h(u)^2, h(u) = sqrt(T_k((Gu)^2)).
@@ -87,7 +89,8 @@ def best_of_cones(
     h is a norm, the largest of the seminorms |G_S u| over the supports S in question. In the cone of corners u_1 ...
     u_d with values h_j, u = sum of c_j u_j has h(u) <= h'c, and with M the products of the corners, |u| = 1 means c'Mc
     = 1: h(u)^2 <= h'M^{-1}h. The orthants cover all directions up to sign; the cone with the largest bound is split at
-    its longest edge. It stops when the bound, with `slack` on both sides, is within tol of the best value found.
+    its longest edge. It stops when the bound, with `slack` on both sides, is within tol of the best value found, or
+    this value is above `known`.
     """
     d = G.shape[1]
     best, support, tried = 0.0, np.arange(k), 0
@@ -118,7 +121,7 @@ def best_of_cones(
         corners = np.diag(np.array([1.0, *signs]))
         heapq.heappush(heap, (-bounded(corners, axes, np.inf), next(numbers), corners, axes))
     while not out_of_time():
-        if slack - heap[0][0] <= (1.0 + tol) * (slack + best):
+        if slack - heap[0][0] <= (1.0 + tol) * (slack + best) or slack + best >= known:
             break
         products = heap[0][2] @ heap[0][2].T
         np.fill_diagonal(products, 1.0)

@@ -20,6 +20,7 @@ class ScoreColumns:
 
     `longest_outside` is the largest squared length of a feature that is left out, `errors` gives bounds on the length
     of the error of each column, and `added` what the Gram matrix of the columns may lack in spectral norm.
+    `has_own_axes` says that coordinates are those of the samples, the same for all sets of features.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class ScoreColumns:
         longest_outside: float = 0.0,
         errors: Array | None = None,
         added: Callable[[int], float] = lambda k: 0.0,
+        has_own_axes: bool = False,
     ) -> None:
         self.block, self.features, self.basis, self.d = block, features, basis, d
         self.length, self.count = shape
         self.longest_outside, self.errors, self.added = longest_outside, errors, added
+        self.has_own_axes = has_own_axes
 
     def parts(self) -> Iterator[slice]:
         """Yield the blocks in which columns are read."""
@@ -88,30 +91,68 @@ class ScoreColumns:
             longest_outside=self.longest_outside if longest_outside is None else longest_outside,
             errors=None if self.errors is None else self.errors[numbers],
             added=self.added,
+            has_own_axes=self.has_own_axes,
         )
 
 
-def columns_of_gram(A: Array, features: Array, added: Callable[[int], float], outside: float) -> ScoreColumns:
-    """Return columns of a factor B of a Gram matrix, A <= B'B + `rest` I: eigenvalues near zero are left out.
+def columns_of_gram(
+    A: Array, features: Array, added: Callable[[int], float], outside: float, weights: Array | None = None
+) -> ScoreColumns:
+    """Return columns of a factor B of a Gram matrix, A <= B'B + `rest` I; a triangular one where A is large.
 
-    `spectrum` raises eigenvalues by the rounding of the decomposition, so with all of them A <= B'B.
+    `weights` say by which features leading directions are chosen.
+    """
+    factor, basis, rest = None, None, 0.0
+    if len(A) > budgets.EIGENVALUE_SIDE:
+        factor, rest = _triangular(A)
+    if factor is None:
+        factor, rest = _spectral(A)
+    else:
+        scaled = (factor * np.sqrt(np.ones(len(A)) if weights is None else weights)).T
+        basis = _leading(scaled, budgets.SCORE_DIRECTIONS)
+    return ScoreColumns(
+        lambda part: factor[:, part],
+        factor.shape,
+        features,
+        basis=basis,
+        d=min(len(factor), budgets.SCORE_DIRECTIONS),
+        longest_outside=outside,
+        added=lambda k: added(k) + rest,
+    )
+
+
+def _spectral(A: Array) -> tuple[Array, float]:
+    """Return L^{1/2} V' of the leading eigenpairs, and a bound on what its products lack: eigenvalues near zero.
+
+    `spectrum` raises eigenvalues by the rounding of the decomposition, so with all of them A <= B'B. Each column of the
+    factor is rounded once, and eigenvectors are orthonormal up to rounding.
     """
     pairs = spectrum(A)
     kept = max(int(np.count_nonzero(pairs.values > budgets.SCORE_MIN_VALUE * pairs.values[0])), 1)
     rest = float(max(pairs.values[kept], 0.0)) if kept < len(pairs.values) else 0.0
     factor = np.sqrt(np.maximum(pairs.values[:kept], 0.0))[:, None] * pairs.vectors[:, :kept].T
-    # products of the factor: each of its columns is rounded once, and eigenvectors are orthonormal up to rounding
-    rounding = 8.0 * len(A) * EPS * float(pairs.values[0])
-    d = min(kept, budgets.SCORE_DIRECTIONS)
-    return ScoreColumns(
-        lambda part: factor[:, part],
-        factor.shape,
-        features,
-        basis=None,
-        d=d,
-        longest_outside=outside,
-        added=lambda k: added(k) + rest + rounding,
-    )
+    return factor, rest + 8.0 * len(A) * EPS * float(pairs.values[0])
+
+
+def _triangular(A: Array) -> tuple[Array | None, float]:
+    """Return the Cholesky factor B of A + t I, and a bound on what B'B lacks; None if there is none.
+
+    B'B = A + t I + E with |E| <= (n + 2) EPS trace(A + t I) (Higham 2002, theorem 10.3, in spectral norm by the trace;
+    EPS is twice the rounding unit), so A <= B'B + |E| - t, and nothing is lacking as t = 4 n EPS trace(A) is more.
+    |E| is returned all the same.
+    """
+    n, total = len(A), float(np.trace(A))
+    shifted = A.copy()
+    shifted[np.diag_indices(n)] += 4.0 * n * EPS * total
+    try:
+        return np.linalg.cholesky(shifted).T, 2.0 * (n + 2) * EPS * total
+    except np.linalg.LinAlgError:  # A is indefinite by more than rounding of its trace
+        return None, 0.0
+
+
+def _leading(rows: Array, count: int) -> Array:
+    """Return leading directions of these rows, orthonormal columns."""
+    return np.linalg.qr(leading_pairs(DenseOperator(rows), count, tol=budgets.SCORE_DIRECTIONS_TOL).vectors)[0]
 
 
 def columns_of_data(op: OperatorMixin, features: Array, outside: float, weights: Array) -> ScoreColumns:
@@ -123,7 +164,7 @@ def columns_of_data(op: OperatorMixin, features: Array, outside: float, weights:
         every = np.zeros(op.shape[1])
         every[features] = weights
         gram = op.samples_gram(every)
-        basis = np.linalg.qr(leading_pairs(DenseOperator(gram), d, tol=budgets.SCORE_DIRECTIONS_TOL).vectors)[0]
+        basis = _leading(gram, d)
     return ScoreColumns(
         lambda part: np.ascontiguousarray(op.columns(features[part]), dtype=np.float64),
         (m, len(features)),
@@ -132,4 +173,5 @@ def columns_of_data(op: OperatorMixin, features: Array, outside: float, weights:
         d=d,
         longest_outside=outside,
         errors=precision.sum_error(op) * op.rounding_lengths()[features],
+        has_own_axes=basis is None,
     )
