@@ -172,6 +172,14 @@ def test_without_any_estimate_the_norm_bounds(monkeypatch):
 # --- stored certificates ----------------------------------------------------------------------------------------------
 
 
+def test_a_certificate_that_version_0_2_0_called_exhausted_is_read():  # issue 18, item 7
+    found = rspca.certify(np.random.default_rng(0).standard_normal((30, 40)), 10, seconds=1e-6)
+    content = found.as_json() | {"stopped_by": "exhausted"}
+    read = rspca.Certificate.from_json(content)
+    assert read.stopped_by == "nothing left to try"
+    assert "; nothing left to try)" in str(read)
+
+
 @pytest.fixture(scope="module")
 def found():
     return rspca.certify(np.random.default_rng(3).standard_normal((40, 9)) * np.arange(1.0, 10.0), 3)

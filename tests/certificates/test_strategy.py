@@ -105,14 +105,14 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
     tried = []
 
     def dual(op, u, k, rho):
-        tried.append(rho)
+        tried.append(rho.each[0])
         return 1e9 / len(tried)
 
     monkeypatch.setattr(strategy, "scores_dual", dual)
     strategy.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2, 1, 3, 0, 4]])
     tried.clear()
-    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho) or 1.31 * run.upper)
+    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho.each[0]) or 1.31 * run.upper)
     run.proven("known", 1.5 * run.lower, 0.0)
     strategy.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2]])
@@ -261,9 +261,9 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
     op, A, levels = DenseOperator(X), X.T @ X, []
 
     def noted(function):
-        def call(*arguments):
+        def call(*arguments, **options):
             levels.append(arguments[-2])
-            return function(*arguments)
+            return function(*arguments, **options)
 
         return call
 

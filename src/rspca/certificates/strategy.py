@@ -509,7 +509,7 @@ def step_by_step(
         return None
     A = op.gram_block(alive)
     left = None if limits is None else limits.among(alive)
-    passed = np.union1d(by_blocks(A, k, least, before.upper, left), np.searchsorted(alive, support))
+    passed = np.union1d(by_blocks(A, k, least, before.upper, limits=left), np.searchsorted(alive, support))
     if len(passed) > budgets.GRAM_FEATURES:
         return None
     A, alive = A[np.ix_(passed, passed)], alive[passed]
