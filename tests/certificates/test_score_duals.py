@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -46,6 +47,16 @@ def of_case(one):
     """Return the columns of a case, and the largest variance of each number of features."""
     op = operator(one).to_float64()
     return op, columns_of_data(op, np.arange(one.n), 0.0, np.ones(one.n))
+
+
+@contextmanager
+def eigenvalues_up_to(side):
+    """Let larger matrices count as large."""
+    before, budgets.EIGENVALUE_SIDE = budgets.EIGENVALUE_SIDE, side
+    try:
+        yield
+    finally:
+        budgets.EIGENVALUE_SIDE = before
 
 
 def optimized(run, problem, k, rho):
@@ -99,10 +110,12 @@ def test_what_a_dual_excludes_is_in_no_support_that_reaches_the_level(seed, shar
     dual = relaxation.point(factor)[0] or any_dual(columns, rng, values.max() / k)
     for tried in (dual, any_dual(columns, rng, values.max() / k)):
         checked = checked_dual(columns, tried, k)
-        left = excluded(columns, tried, checked, k, least)
-        for support in supports[values >= least * (1.0 + 1e-12)]:
-            assert set(support) <= set(left.possible)
-            assert set(left.needed) <= set(support)
+        for side in (budgets.EIGENVALUE_SIDE, 1):
+            with eigenvalues_up_to(side):
+                left = excluded(columns, tried, checked, k, least)
+            for support in supports[values >= least * (1.0 + 1e-12)]:
+                assert set(support) <= set(left.possible)
+                assert set(left.needed) <= set(support)
 
 
 def test_a_dual_excludes_and_needs_where_one_group_stands_out():  # issue 18, item 1
@@ -118,8 +131,10 @@ def test_a_dual_excludes_and_needs_where_one_group_stands_out():  # issue 18, it
     dual = relaxation.point(factor)[0]
     checked = checked_dual(columns, dual, 3)
     assert best <= checked.upper <= 1.01 * best
-    left = excluded(columns, dual, checked, 3, best * (1.0 - 1e-10))
-    assert left.possible.tolist() == [0, 1, 2]
+    for side in (budgets.EIGENVALUE_SIDE, 1):  # by eigenvectors, and by a Cholesky factorization
+        with eigenvalues_up_to(side):
+            left = excluded(columns, dual, checked, 3, best * (1.0 - 1e-10))
+        assert left.possible.tolist() == [0, 1, 2]
 
 
 @settings(max_examples=60)

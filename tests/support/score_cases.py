@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from rspca.algorithm.loop import eligible_features
+from rspca.certificates import budgets
 from rspca.certificates.bounds.checked_dual import checked_dual
 from rspca.certificates.bounds.elimination import streamed_rows
 from rspca.certificates.bounds.score_columns import columns_of_data, columns_of_gram
@@ -41,11 +42,21 @@ def check_duals(seed: int, *, tall: bool = False) -> list[str]:
     results = []
     for k in range(1, len(case.A) + 1):
         best = optimum(case.A, k)
-        for name, value in _bounds(op, min(k, op.shape[1]), rng):
+        for name, value in _bounds(op, min(k, op.shape[1]), rng) + _with_few_directions(op, min(k, op.shape[1]), rng):
             upper = (value + rounding_margin(op, k, value, eligible)) * unit**2 if np.isfinite(value) else np.inf
             is_false = upper < best * (1.0 - ENUMERATION_ERROR)
             results.append(f"k={k}, {name}: {upper!r} is below the optimum {best!r}" if is_false else "")
     return results
+
+
+def _with_few_directions(op: OperatorMixin, k: int, rng: np.random.Generator) -> list[tuple[str, float]]:
+    """Return bounds as of large matrices: two directions, triangular factors, eigenvalues confirmed by Cholesky."""
+    sizes = budgets.EIGENVALUE_SIDE, budgets.SCORE_DIRECTIONS
+    budgets.EIGENVALUE_SIDE, budgets.SCORE_DIRECTIONS = 1, 2
+    try:
+        return [(f"{name}, few directions", value) for name, value in _bounds(op, k, rng)[:-1]]
+    finally:
+        budgets.EIGENVALUE_SIDE, budgets.SCORE_DIRECTIONS = sizes
 
 
 def _bounds(op: OperatorMixin, k: int, rng: np.random.Generator) -> list[tuple[str, float]]:
@@ -69,7 +80,8 @@ def _bounds(op: OperatorMixin, k: int, rng: np.random.Generator) -> list[tuple[s
         V = np.linalg.qr(rng.standard_normal((columns.d, columns.d)))[0]
         weights = 10.0 ** rng.uniform(-14, 0, columns.d)
         mu = level * 10.0 ** rng.uniform(-14, 1, n) * (rng.random(n) < 0.8)
-        drawn = Dual(level, mu, V, weights, 0.0, np.zeros(n), 0.0)
+        other = float(10.0 ** rng.uniform(-14, 0)) if columns.d < columns.length else 0.0
+        drawn = Dual(level, mu, V, weights, other, np.zeros(n), 0.0)
         found.append((f"arbitrary, {name}", checked_dual(columns, drawn, k).upper))
     kept = KeptEntries(float(rng.choice([0.0, 0.3, 1.0])) * scale / k)
     streamed_rows(op, k, out_of_time=bool, keep=kept.add)

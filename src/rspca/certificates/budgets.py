@@ -173,6 +173,8 @@ DUAL_CHOLESKY_FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2, 1.0)
 """Relative excess over an estimate of l_1 at which Cholesky factorizations are tried for a dual: not tuned."""
 SCORE_DIRECTIONS = 250
 """Leading directions of scores in which the relaxation has a matrix: benchmarks/certificates.py."""
+MORE_DIRECTIONS = 600
+"""The same where time is left after that: not tuned."""
 SCORE_DIRECTIONS_TOL = 1e-3
 """Relative residual of these directions; any directions give a valid bound: not tuned."""
 SCORE_MIN_VALUE = 1e-12

@@ -29,8 +29,9 @@ class Problem(NamedTuple):
 
     sq_norms: Array
     """Upper bounds on the squared length of each feature."""
-    columns: Callable[[Array, float, float], ScoreColumns]
-    """Columns of features, given the largest squared length of all others, and a guess of rho."""
+    columns: Callable[[Array, float, float, int], ScoreColumns]
+    """Columns of features, given the largest squared length of all others, a guess of rho, and a number of leading
+    directions."""
     improved: Callable[[Array], tuple[Array, float]]
     """A support near the given one, and a variance that it surely has."""
 
@@ -51,11 +52,13 @@ class Outcome(NamedTuple):
 def of_data(op: OperatorMixin, improved: Callable[[Array], tuple[Array, float]]) -> Problem:
     """Return the problem of data: their columns, or a factor of their Gram matrix where that is smaller."""
 
-    def columns(features: Array, outside: float, rho: float) -> ScoreColumns:
+    def columns(features: Array, outside: float, rho: float, directions: int) -> ScoreColumns:
         if len(features) >= op.shape[0] and op.has_samples:
-            return columns_of_data(op, features, outside, _weights(norms[features], rho))
+            return columns_of_data(op, features, outside, _weights(norms[features], rho), directions)
         weights = _weights(norms[features], rho)
-        return columns_of_gram(op.gram_block(features), features, missing_from_products(op), outside, weights)
+        return columns_of_gram(
+            op.gram_block(features), features, missing_from_products(op), outside, weights, directions
+        )
 
     norms = precision.sq_norms(op)
     return Problem(norms, columns, improved)
@@ -69,9 +72,9 @@ def missing_from_products(op: OperatorMixin) -> Callable[[int], float]:
 def of_gram(A: Array, improved: Callable[[Array], tuple[Array, float]]) -> Problem:
     """Return the problem of a Gram matrix in memory."""
 
-    def columns(features: Array, outside: float, rho: float) -> ScoreColumns:
+    def columns(features: Array, outside: float, rho: float, directions: int) -> ScoreColumns:
         weights = _weights(norms[features], rho)
-        return columns_of_gram(A[np.ix_(features, features)], features, lambda k: 0.0, outside, weights)
+        return columns_of_gram(A[np.ix_(features, features)], features, lambda k: 0.0, outside, weights, directions)
 
     norms = np.maximum(np.diagonal(A), 0.0)
     return Problem(norms, columns, improved)
@@ -87,12 +90,21 @@ class ScoreDual:
 
     `possible` are features outside which no support reaches the known variance, by default all. Columns much shorter
     than sqrt(rho) are left out at first, `rho` being a guess; the dual then uses none smaller. `near` is the factor of
-    a dual for other features or another k, which is a start where columns have the same coordinates.
+    a dual for other features or another k, which is a start where columns have the same coordinates. `directions` are
+    the leading directions of scores in which the relaxation has a matrix.
     """
 
     def __init__(
-        self, problem: Problem, k: int, rho: float, *, possible: Array | None = None, near: Array | None = None
+        self,
+        problem: Problem,
+        k: int,
+        rho: float,
+        *,
+        possible: Array | None = None,
+        near: Array | None = None,
+        directions: int = budgets.SCORE_DIRECTIONS,
     ) -> None:
+        self.directions = directions
         self.problem, self.k, self.rho, self.near = problem, k, rho, near
         self.possible = np.arange(len(problem.sq_norms)) if possible is None else possible
         self.outcome: Outcome | None = None
@@ -117,7 +129,7 @@ class ScoreDual:
             self._leave()
             return
         began = time.perf_counter()
-        columns = self.problem.columns(features, outside, self.rho)
+        columns = self.problem.columns(features, outside, self.rho, self.directions)
         self._limits, room = _among(run, features), None
         if self._limits is not None:
             room = self._limits.left(np.empty(0, dtype=np.intp), np.arange(len(features)))
@@ -191,23 +203,25 @@ def _check_seconds(columns: ScoreColumns) -> float:
 
 
 class DualPlan(NamedTuple):
-    """Predicted seconds of the optimized dual: until its first bound, and in all."""
+    """Predicted seconds of the optimized dual, until its first bound and in all, and the bytes that it needs."""
 
     first: float
     total: float
+    size: int
 
 
-def dual_plan(op: OperatorMixin, k: int, lower: float) -> DualPlan:
+def dual_plan(op: OperatorMixin, k: int, lower: float, directions: int = budgets.SCORE_DIRECTIONS) -> DualPlan:
     """Return how long optimizing the dual is predicted to take, without the Gram matrix of the samples."""
     m, count = op.shape[0], int(np.count_nonzero(precision.sq_norms(op) > 0.5 * budgets.SCORE_CUTS[0] * lower / k))
     length = min(m, count)
-    d = min(length, budgets.SCORE_DIRECTIONS)
-    evaluation = count * d * (4.0 * d / budgets.MATRIX_SPEED + budgets.ROOT_OPERATIONS)
-    directions = budgets.DIRECTION_PRODUCTS * d * float(length) ** 2 + float(length) ** 3
+    d = min(length, directions)
+    evaluation = count * d * (4.0 * d / budgets.MATRIX_SPEED + budgets.ROOT_OPERATIONS) + 20.0 * d**3
+    basis = budgets.DIRECTION_PRODUCTS * d * float(length) ** 2 + float(length) ** 3
     check = 2.0 * float(length) ** 2 * (count + length) / budgets.MATRIX_SPEED
-    first = (directions + 2.0 * m * d * count) / budgets.MATRIX_SPEED + 5.0 * evaluation + check
+    first = (basis + 2.0 * m * d * count) / budgets.MATRIX_SPEED + 5.0 * evaluation + check
     total = first + budgets.RELAXATION_EVALUATIONS * evaluation + 2.0 * check
-    return DualPlan(first / budgets.FLOPS, total / budgets.FLOPS)
+    size = 8 * (budgets.SCORE_COPIES * count * d + budgets.SPECTRUM_COPIES * length * length)
+    return DualPlan(first / budgets.FLOPS, total / budgets.FLOPS, size)
 
 
 def _among(run: Progress, features: Array) -> GroupLimits | None:
@@ -225,16 +239,13 @@ def possible_features(
 ) -> Array:
     """Return the features that a dual does not exclude from supports that reach `lower`."""
     least = lower * (1.0 - budgets.LOWER_SLACK)
-    used = np.zeros(len(problem.sq_norms), dtype=bool)
-    used[columns.features] = True
-    # with a feature that has y = 0 the bound is at most rho less, and its squared length more
-    is_possible = checked.upper - checked.rho + problem.sq_norms >= least
-    if checked.upper - checked.rho < least and columns.length <= budgets.EIGENVALUE_SIDE:
-        inside = columns.features[excluded(columns, dual, checked, k, least).possible]
-        is_possible[used] = False
-        is_possible[inside] = True
-    else:
-        is_possible[used] = True
+    # l_1(G + a a' - y y') <= l_1(G) + |a|^2: with a feature the bound is at most rho less, and its squared length more
+    lengths = problem.sq_norms + columns.margin(k, checked.upper)
+    is_possible = checked.upper - checked.rho + lengths >= least
+    if checked.upper - checked.rho < least:
+        inside = np.zeros(len(is_possible), dtype=bool)
+        inside[columns.features[excluded(columns, dual, checked, k, least).possible]] = True
+        is_possible[columns.features] &= inside[columns.features]
     return np.flatnonzero(is_possible)
 
 
@@ -253,7 +264,7 @@ class DualSearch:
         if limits is not None:
             others = limits.first_of(inside, others, self.k - len(inside))[len(inside) :]
         support = np.sort(np.append(inside, others[: self.k - len(inside)]))
-        columns = self.problem.columns(self.order, 0.0, self.outcome.rho).in_memory()
+        columns = self.problem.columns(self.order, 0.0, self.outcome.rho, budgets.SCORE_DIRECTIONS).in_memory()
         tol, newton = run.tol / budgets.SEARCH_TOL_SHARE, RootFinder(run)
         search = ScoreSearch(columns, self.k, support, tol=tol, newton=newton, limits=limits)
         factor = self.outcome.factor if len(self.outcome.factor) == columns.d**2 + 1 else search.start()

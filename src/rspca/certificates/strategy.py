@@ -233,8 +233,20 @@ def _improve_dual(run: Progress, state: ProofState, k: int, clock: Callable[[], 
         if len(outcome.possible) > budgets.SHRUNK * len(dual.possible):
             break
         left = np.union1d(outcome.possible, run.support)
-        state.duals[k] = ScoreDual(dual.problem, k, outcome.rho, possible=left, near=outcome.near)
+        further = ScoreDual(dual.problem, k, outcome.rho, possible=left, near=outcome.near, directions=dual.directions)
+        state.duals[k] = further
         state.duals[k].outcome = outcome
+
+
+def relaxed_in_more_directions(run: Progress, state: ProofState, k: int) -> None:
+    """Optimize the dual again with a matrix in more directions, where scores have more."""
+    dual = state.duals[k]
+    if dual.outcome is None:
+        return
+    left = np.union1d(dual.outcome.possible, run.support)
+    further = ScoreDual(dual.problem, k, dual.outcome.rho, possible=left, directions=budgets.MORE_DIRECTIONS)
+    state.duals[k], further.outcome = further, dual.outcome
+    _improve_dual(run, state, k, run.out_of_time)
 
 
 def search_scores(run: Progress, state: ProofState, k: int) -> None:
@@ -250,12 +262,14 @@ def share_of_steps(run: Progress, state: ProofState, k: int) -> float:
 
 
 def _can_search(run: Progress, state: ProofState, k: int) -> bool:
-    outcome, m = state.duals[k].outcome if k in state.duals else None, state.op.shape[0]
-    if outcome is None or not state.op.has_samples:
+    outcome = state.duals[k].outcome if k in state.duals else None
+    if outcome is None:
         return False
     if outcome.upper - run.lower > budgets.PART_MAX_GAP * (run.upper - run.lower):  # nodes would begin far above
         return False
-    return m <= budgets.SCORE_SEARCH_LENGTH and has_room(budgets.SCORE_COPIES * 8 * m * len(outcome.possible))
+    count = len(outcome.possible)
+    length = min(state.op.shape[0], count)
+    return length <= budgets.SCORE_SEARCH_LENGTH and has_room(budgets.SCORE_COPIES * 8 * length * count)
 
 
 def _relaxation_seconds(run: Progress, state: ProofState, k: int) -> float:
@@ -266,7 +280,17 @@ def _can_relax(run: Progress, state: ProofState, k: int) -> bool:
     m, n = state.op.shape
     if k >= n or min(m, n) > budgets.SPECTRUM_SIDE:
         return False
-    return state.gram_seconds() + dual_plan(state.op, k, run.lower).first <= run.seconds_left()
+    plan = dual_plan(state.op, k, run.lower)
+    return state.gram_seconds() + plan.first <= run.seconds_left() and has_room(plan.size)
+
+
+def _has_more_directions(run: Progress, state: ProofState, k: int) -> bool:
+    if k not in state.duals or not state.duals[k].is_done or state.duals[k].outcome is None:
+        return False
+    if min(state.op.shape) <= state.duals[k].directions:
+        return False
+    plan = dual_plan(state.op, k, run.lower, budgets.MORE_DIRECTIONS)
+    return state.gram_seconds() + plan.first <= run.seconds_left() and has_room(plan.size)
 
 
 def _can_relax_further(run: Progress, state: ProofState, k: int) -> bool:
@@ -334,7 +358,8 @@ def row_bounds(run: Progress, state: ProofState, k: int) -> None:
     kept = KeptEntries(budgets.KEPT_LEVEL * run.lower / k)
     rows = streamed_rows(op, k, out_of_time=run.out_of_time, keep=kept.add, limits=run.limits)
     if rows is not None:
-        state.kept[k] = kept
+        if rows.frobenius - run.lower <= budgets.HOPELESS_GAP * (run.upper - run.lower):
+            state.kept[k] = kept
         run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
         run.proven("gershgorin", rows.gershgorin, 0.0)
 
@@ -360,10 +385,10 @@ def _can_read_rows(run: Progress, state: ProofState, k: int) -> bool:
 
 
 def _rows_seconds(run: Progress, state: ProofState, k: int) -> float:
+    """Return the time of a read of X'X, late where k is large: then its rows give poor bounds."""
     n = state.op.shape[1]
-    # rows of the Gram matrix give the best bounds for few features, its spectrum for many
-    late = 1.0 if k <= n // budgets.ROWS_FIRST_SHARE else 10.0
-    return late * (state.rows_seconds() + budgets.ROW_ENTRY * n**2 / budgets.FLOPS)
+    seconds = state.rows_seconds() + budgets.ROW_ENTRY * n**2 / budgets.FLOPS
+    return seconds if k <= n // budgets.ROWS_FIRST_SHARE else _after_dual(run, state, k, 10.0 * seconds)
 
 
 def _spectrum_seconds(run: Progress, state: ProofState, k: int) -> float:
@@ -379,8 +404,11 @@ def _has_plain_duals(run: Progress, state: ProofState, k: int) -> bool:
 
 
 def _ranks_seconds(run: Progress, state: ProofState, k: int) -> float:
-    """Return a time after the optimized dual, where that applies and was not tried."""
-    seconds = budgets.LOW_RANK_TIME * run.seconds_left()
+    return _after_dual(run, state, k, budgets.LOW_RANK_TIME * run.seconds_left())
+
+
+def _after_dual(run: Progress, state: ProofState, k: int, seconds: float) -> float:
+    """Return a time after that of the optimized dual, where this applies and was not tried."""
     is_before = k not in state.duals and _can_relax(run, state, k)
     return max(seconds, 2.0 * _relaxation_seconds(run, state, k)) if is_before else seconds
 
@@ -403,6 +431,12 @@ STAGES = (
         _can_relax_further,
         lambda run, state, k: budgets.RELAXATION_REST * run.seconds_left(),
         relaxed_further,
+    ),
+    Stage(
+        "more directions",
+        _has_more_directions,
+        lambda run, state, k: run.seconds_left(),
+        relaxed_in_more_directions,
     ),
     Stage("search by scores", _can_search, _search_seconds, search_scores),
 )

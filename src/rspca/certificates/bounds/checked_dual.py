@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from rspca.base.types import Array
 from rspca.certificates import budgets
@@ -163,6 +164,7 @@ def excluded(
     With t = least - (k - |F| - 1) rho above l_1(G), l_1(G + a a' - y y') < t if and only if a'(t I - G + y y')^{-1} a
     < 1, which is a'Pa - (a'Py)^2 / (1 + y'Py), P = (t I - G)^{-1}. Only t that exceed l_1(G) by 1e-5 of it are used, so
     that rounding in P a is at most 1e5 p EPS, and the test asks for 1 - 1e-4, which allows for a thousand times that.
+    Where G is large P is not computed: see `_possible_by_cholesky`.
     A column is needed if l_1(G - y y') < least - (k - |F|) rho =: t, here t <= l_1(G), which holds if t I - G has one
     negative eigenvalue and 1 + y'Py < 0, as the determinant of t I - G + y y' then is positive. Penalties of groups
     have their sums in place of (k - |F| - 1) rho and (k - |F|) rho.
@@ -170,6 +172,11 @@ def excluded(
     inside = np.zeros(columns.count, dtype=bool)
     inside[[] if fixed is None else fixed] = True
     everything = np.arange(columns.count)
+    if len(checked.G) > budgets.EIGENVALUE_SIDE:
+        reach = least - (checked.paid - checked.rho) - checked.margin
+        return Excluded(
+            np.flatnonzero(_possible_by_cholesky(columns, dual, checked, reach) | inside), np.flatnonzero(inside)
+        )
     values, vectors = np.linalg.eigh(checked.G)
     slack = checked.margin + 1e-9 * float(abs(values).max(initial=0.0))
     paid = checked.paid
@@ -192,3 +199,29 @@ def excluded(
             needed[part] |= 1.0 + (y**2 / gaps[:, None]).sum(axis=0) < -1e-4
     possible |= inside
     return Excluded(np.flatnonzero(possible), np.flatnonzero(needed & possible))
+
+
+def _possible_by_cholesky(columns: ScoreColumns, dual: Dual, checked: CheckedDual, t: float) -> Array:
+    """Return for each column whether l_1(G + a a' - y y') may reach t, by a Cholesky factorization of t I - G.
+
+    With t' = t - 4 (p + 2) p EPS t the computed factor has L L' <= t I - G (Higham 2002, theorem 10.3: the error is at
+    most (p + 2) EPS trace(t I - G) / 2, and the trace at most p t), so a'(t I - G + y y')^{-1} a is at most a'(L L' +
+    y y')^{-1} a = |w|^2 - (w'v)^2 / (1 + |v|^2), w = L^{-1} a, v = L^{-1} y. It is used only if (t' - 1e-5 t) I - G has
+    a factorization as well: then L has condition at most 1e3, w and v are known to 1e3 p^{3/2} EPS, and the test asks
+    for 1 - 1e-4, which allows for that up to p of 10,000.
+    """
+    p, possible = len(checked.G), np.ones(columns.count, dtype=bool)
+    lowered = t * (1.0 - 4.0 * (p + 2) * p * EPS)
+    if not (t > 0.0 and p <= 10_000 and has_cholesky(lowered - 1e-5 * t, checked.G)):
+        return possible
+    shifted = -checked.G
+    shifted[np.diag_indices(p)] += lowered
+    try:
+        L = np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return possible
+    for part, a, y, _ in _terms(columns, dual, checked.each):
+        w, v = (scipy.linalg.solve_triangular(L, block, lower=True, check_finite=False) for block in (a, y))
+        squares, inner, size = ((first * second).sum(axis=0) for first, second in ((w, w), (w, v), (v, v)))
+        possible[part] = ~(squares - inner**2 / (1.0 + size) < 1.0 - 1e-4)
+    return possible

@@ -96,12 +96,18 @@ class ScoreColumns:
 
 
 def columns_of_gram(
-    A: Array, features: Array, added: Callable[[int], float], outside: float, weights: Array | None = None
+    A: Array,
+    features: Array,
+    added: Callable[[int], float],
+    outside: float,
+    weights: Array | None = None,
+    directions: int | None = None,
 ) -> ScoreColumns:
     """Return columns of a factor B of a Gram matrix, A <= B'B + `rest` I; a triangular one where A is large.
 
     `weights` say by which features leading directions are chosen.
     """
+    directions = budgets.SCORE_DIRECTIONS if directions is None else directions
     factor, basis, rest = None, None, 0.0
     if len(A) > budgets.EIGENVALUE_SIDE:
         factor, rest = _triangular(A)
@@ -109,13 +115,13 @@ def columns_of_gram(
         factor, rest = _spectral(A)
     else:
         scaled = (factor * np.sqrt(np.ones(len(A)) if weights is None else weights)).T
-        basis = _leading(scaled, budgets.SCORE_DIRECTIONS)
+        basis = _leading(scaled, min(len(A), directions))
     return ScoreColumns(
         lambda part: factor[:, part],
         factor.shape,
         features,
         basis=basis,
-        d=min(len(factor), budgets.SCORE_DIRECTIONS),
+        d=min(len(factor), directions),
         longest_outside=outside,
         added=lambda k: added(k) + rest,
     )
@@ -155,10 +161,12 @@ def _leading(rows: Array, count: int) -> Array:
     return np.linalg.qr(leading_pairs(DenseOperator(rows), count, tol=budgets.SCORE_DIRECTIONS_TOL).vectors)[0]
 
 
-def columns_of_data(op: OperatorMixin, features: Array, outside: float, weights: Array) -> ScoreColumns:
+def columns_of_data(
+    op: OperatorMixin, features: Array, outside: float, weights: Array, directions: int | None = None
+) -> ScoreColumns:
     """Return columns of X itself, read from the data as they are needed."""
     m = op.shape[0]
-    d = min(m, budgets.SCORE_DIRECTIONS)
+    d = min(m, budgets.SCORE_DIRECTIONS if directions is None else directions)
     basis = None
     if d < m:
         every = np.zeros(op.shape[1])
