@@ -22,6 +22,7 @@ from rspca.certificates.bounds.elimination import by_blocks, by_variance, stream
 from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.penalties import penalty_at, separating
+from rspca.certificates.bounds.row_dual import best_row_dual_of_one
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
@@ -85,7 +86,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     run.bound("split", lambda: split_low_rank(A, pairs, k, run.until(budgets.RANK_TIME), limits))
     if run.finished():
         return
-    parts = []
+    parts, multipliers = [], list[Array]()
     level = [0.0]
 
     def soft() -> float:
@@ -100,6 +101,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         def dual() -> float:
             tol, steps, clock = budgets.SEMIDEFINITE_TOL, budgets.SEMIDEFINITE_STEPS, run.until(budgets.THRESHOLD_TIME)
             solved = semidefinite(allowed, k, tol=tol, max_iter=steps, out_of_time=clock)
+            multipliers.append(solved.multiplier)
             parts.append(dual_part(allowed, solved.multiplier))
             return B.spectral_fill(B.spectrum(parts[-1]), k, limits) + B.remainder(allowed - parts[-1], k, limits)
 
@@ -111,6 +113,10 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         run.nodes += result.nodes
         run.reached(result.support, result.lower)
         run.proven("exact search", result.upper, time.perf_counter() - began)
+    if multipliers and len(A) <= budgets.ROW_DUAL_FEATURES:
+        clock, enough = run.until(budgets.ROW_DUAL_TIME), (1.0 + run.tol) * run.lower
+        rows = partial(best_row_dual_of_one, allowed, k, multipliers[0], enough=enough, out_of_time=clock)
+        run.bound("row dual", rows)
     if score_dual is None:
         score_dual = optimized(run, A, k, budgets.RELAXATION_TIME)
     if score_dual is not None:
