@@ -200,7 +200,7 @@ LEAST_START_LEVEL = 0.02
 """Share of the largest entry off the diagonal from which a dual starts, where no threshold is better: not tuned."""
 SMOOTHINGS = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Widths to which sums of largest values are smoothed, as shares of the largest: tools/joint_bounds.py; not tuned."""
-ROW_DUAL_FEATURES = 300
+ROW_DUAL_FEATURES = 600
 """Features up to which the row dual of one component is optimized; a step is an n x n eigenproblem: not tuned."""
 ROW_DUAL_SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 """Widths of smoothing for the row dual of one component, which starts near its best: data of bounds.row_dual."""
