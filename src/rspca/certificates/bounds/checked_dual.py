@@ -24,7 +24,8 @@ off by at most (4 p + 16) u |a|^2 |y|^2, rounding the entries of s y included. e
 rho) |y|^2) is twice that and more; s^2 = e rho / (difference - err) has the rest of it for its own rounding. Where the
 difference is not clearly above err, y = a sqrt(e / |a|^2) is used, which satisfies the condition exactly; rounding its
 entries changes y y' by at most 2 EPS |a|^2 I, so k times that is added for the longest such column. A sum of n terms
-y y' is off by at most n u sum |y_i|^2 in spectral norm.
+y y' is off by at most n u sum |y_i|^2 in spectral norm. The sum of k penalties of groups is off by at most k u times
+it, and (k + 8) EPS times it are added.
 """
 
 from __future__ import annotations
