@@ -28,7 +28,7 @@ from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, s
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
-from rspca.certificates.score_stage import DualSearch, ScoreDual, dual_plan, of_data, of_gram
+from rspca.certificates.score_stage import DualSearch, Outcome, ScoreDual, dual_plan, of_data, of_gram
 from rspca.certificates.search import search, variance_of
 from rspca.linalg.eigen import leading_pairs
 from rspca.operators.base import OperatorMixin
@@ -71,7 +71,7 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         if outcome is not None and len(outcome.possible) <= budgets.SHRUNK * len(A) and not run.finished():
             among(run, lambda left: A[np.ix_(left, left)], k, outcome.possible)
             return
-        if outcome is not None and run.upper >= outcome.upper and not run.finished():  # it has the least bound
+        if outcome is not None and _is_near(run, outcome) and not run.finished():
             dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, outcome)
             dual_search.go_on(run, run.until(budgets.SCORE_SEARCH_TIME))
     if run.finished():
@@ -125,6 +125,11 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, score_dual.outcome)
     if dual_search is not None:
         dual_search.go_on(run, run.out_of_time)
+
+
+def _is_near(run: Progress, outcome: Outcome) -> bool:
+    """Return whether the bound of a dual is near the least: else nodes of a search would begin far above it."""
+    return outcome.upper - run.lower <= budgets.PART_MAX_GAP * (run.upper - run.lower)
 
 
 def optimized(run: Progress, A: Array, k: int, share: float) -> ScoreDual | None:
@@ -271,7 +276,7 @@ def _can_search(run: Progress, state: ProofState, k: int) -> bool:
     outcome = state.duals[k].outcome if k in state.duals else None
     if outcome is None:
         return False
-    if outcome.upper - run.lower > budgets.PART_MAX_GAP * (run.upper - run.lower):  # nodes would begin far above
+    if not _is_near(run, outcome):
         return False
     count = len(outcome.possible)
     length = min(state.op.shape[0], count)
