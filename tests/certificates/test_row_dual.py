@@ -8,7 +8,6 @@ import rspca
 from rspca.certificates.bounds.row_dual import best_row_dual_of_one
 from rspca.certificates.bounds.semidefinite import semidefinite
 
-
 FIVE = [0, 1, 6, 8, 9]  # the best five features of pitprops
 
 
