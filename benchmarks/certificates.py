@@ -1,6 +1,7 @@
 """What certify proves, and how fast: every bar with the value achieved, CPU seconds of one thread.
 
     python benchmarks/certificates.py
+    python benchmarks/certificates.py --middle --seconds 10 --rows alon,khan   some rows of the middle, with less time
 
 Writes benchmarks/results/certificates.txt. Small matrices: best of three runs; where a budget is given: one run with
 that budget. Compilation is excluded by a run before the first. Data: the folder that RSPCA_DATA names, or shared/data
@@ -17,6 +18,7 @@ if any(os.environ.get(name) != "1" for name in THREADS):  # numpy reads them whe
     os.environ.update(dict.fromkeys(THREADS, "1"))
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
+import argparse  # noqa: E402
 import csv  # noqa: E402
 import resource  # noqa: E402
 import subprocess  # noqa: E402
@@ -28,8 +30,8 @@ import numpy as np  # noqa: E402
 from common import Report, data, genotypes  # noqa: E402
 
 import rspca  # noqa: E402
+from rspca.base.machine_code import can_compile  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
-from rspca.certificates.compiled import can_compile  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
 from rspca.certificates.strategy import ProofState  # noqa: E402
 from rspca.operators.convert import prepare  # noqa: E402
@@ -106,6 +108,53 @@ def large(table: Table) -> None:
         table.row("HapMap3, Patterson", *found, gap, 60.0 if gap < np.inf else None)
 
 
+def spike() -> np.ndarray:
+    """200 x 2,000 noise and one planted component of 30 features, strength 4."""
+    rng = np.random.default_rng(0)
+    loadings = np.where(np.arange(2000) < 30, 1.0 / np.sqrt(30.0), 0.0)
+    return rng.standard_normal((200, 2000)) + 4.0 * np.outer(rng.standard_normal(200), loadings)
+
+
+MIDDLE: dict[str, tuple[Callable[[], Any], dict[str, Any], dict[int, tuple[float, float]]]] = {
+    "alon": (lambda: data.gene_expression("alon"), {}, {20: (13.7, 2.0), 50: (5.7, 0.4), 100: (3.5, 0.1)}),
+    "khan": (lambda: data.gene_expression("khan"), {}, {50: (23.4, 5.0), 100: (27.3, 11.0), 462: (10.7, 8.5)}),
+    "lymphoma": (lambda: data.gene_expression("lymphoma"), {}, {20: (15.1, 1e-4), 50: (7.8, 1.8), 201: (6.7, 0.3)}),
+    "golub": (lambda: data.gene_expression("golub"), {}, {71: (5.9, 0.2), 356: (1.3, 0.01)}),
+    "gordon": (lambda: data.gene_expression("gordon"), {}, {20: (0.7, 0.4), 125: (0.9, 0.35)}),
+    "chowdary": (data.chowdary, {}, {222: (3.3, 0.2), 1111: (7.1, 3.0), 4443: (1.9, 1.9)}),
+    "classic2": (
+        data.classic2,
+        {},
+        {20: (18.1, 8.0), 50: (11.0, 1.7), 68: (9.0, 1.2), 100: (7.8, 1.4), 290: (3.8, 0.1)},
+    ),
+    "kos": (data.kos, {}, {50: (4.0, 0.8), 100: (0.7, 0.01)}),
+    "hapmap3": (data.hapmap3, {"scale": "patterson"}, {20: (9.6, 7.7), 100: (9.5, 9.5), 500: (30.0, 15.5)}),
+    "hgdp": (data.hgdp_world_chr22, {"scale": "patterson"}, {20: (20.7, 10.3), 100: (14.5, 8.0), 383: (17.2, 10.8)}),
+    "spike": (spike, {}, {20: (24.7, 13.5), 30: (38.9, 21.0), 50: (73.9, 40.0)}),
+}
+"""Data of issue 18, with the options of certify, and by k the gap before it and the bar, in percent."""
+
+
+def middle(say: Report, seconds: float, rows: set[str]) -> int:
+    """Print the gaps where thousands of features are certified for tens to hundreds; return how many miss their bar."""
+    say(f"{'data':<12}{'k':>6}{'before %':>10}{'bar %':>9}{'gap %':>10}{'nodes':>8}{'CPU s':>8}  least bound")
+    missed = 0
+    for name, (load, options, bars) in MIDDLE.items():
+        for k, (before, bar) in bars.items():
+            if rows and not rows & {name, f"{name}:{k}"}:
+                continue
+            X = load()
+            found, used = timed(lambda X=X, k=k, options=options: rspca.certify(X, k, seconds=seconds, **options))
+            best = min(found.bounds, key=lambda bound: bound.value).name
+            is_missed = 100.0 * found.gap > bar
+            missed += is_missed
+            say(
+                f"{name:<12}{k:>6}{before:>10.1f}{bar:>9.4g}{100.0 * found.gap:>10.4f}{found.nodes:>8}{used:>8.1f}  "
+                f"{best}{', proven' if found.status == 'optimal' else ''}{'  MISSED' if is_missed else ''}"
+            )
+    return missed
+
+
 def path(say: Report, table: Table) -> None:
     op, began = prepare(data.classic2()), time.process_time()
     run = Progress(np.arange(1), 0.0, tol=TOL, deadline=time.perf_counter() + 60.0)
@@ -139,8 +188,16 @@ def genotypes_alone() -> None:
 
 if __name__ == "__main__":
     rspca.certify(matrix("digits"), 5, seconds=20)  # compiles
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--middle", action="store_true", help="only the table of issue 18")
+    parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds for each row of that table")
+    parser.add_argument("--rows", default="", help="its rows, such as alon or alon:50, separated by commas")
+    chosen = parser.parse_known_args()[0]
     if "--genotypes" in sys.argv:
         genotypes_alone()
+    elif chosen.middle:
+        say = Report(f"certificates-middle-{chosen.seconds:g}s.txt")
+        say(f"\nbars missed: {middle(say, chosen.seconds, set(filter(None, chosen.rows.split(','))))}")
     else:
         say = Report("certificates.txt" if "--quick" not in sys.argv else "certificates-quick.txt")
         say(f"long exact searches by {'numba' if can_compile() else 'numpy'}, one thread\n")

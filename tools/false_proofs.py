@@ -3,6 +3,8 @@
 python tools/false_proofs.py                      55,000 certificates, both cores: about half an hour
 python tools/false_proofs.py --cases 2000 --first 90000     other seeds
 python tools/false_proofs.py --tall --cases 3000  data with up to 100 samples, and several components found in turn
+python tools/false_proofs.py --grouped --cases 2000   supports that groups limit, and components found in turn with them
+python tools/false_proofs.py --duals --cases 1000 the optimized duals and the soft threshold by blocks, each on its own
 Prints what was wrong, if anything, and the figures by family; exit 1 if a bound was false.
 """
 
@@ -20,6 +22,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from common import machine  # noqa: E402
 from support.exact_cases import check_case, check_fit, exact_case  # noqa: E402
+from support.score_cases import check_duals  # noqa: E402
 
 
 def examined(seed: int) -> tuple[int, str, list[str], int, int]:
@@ -42,11 +45,34 @@ def examined_tall(seed: int) -> tuple[int, str, list[str], int, int]:
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
 
 
+def examined_grouped(seed: int) -> tuple[int, str, list[str], int, int]:
+    """Return the same of supports that groups limit: for every k, of wide and tall data, and found in turn."""
+    family = exact_case(seed).family
+    try:
+        results = check_case(seed, grouped=True) + check_case(seed, tall=True, grouped=True)
+        results += check_fit(seed, grouped=True)
+    except Exception as error:
+        return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
+    return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
+
+
+def examined_duals(seed: int) -> tuple[int, str, list[str], int, int]:
+    """Return the same of single bounds, none of which claims to be an optimum."""
+    family = exact_case(seed).family
+    try:
+        results = check_duals(seed) + check_duals(seed, tall=True)
+    except Exception as error:
+        return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
+    return seed, family, [wrong for wrong in results if wrong], len(results), 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=12_000, help="data sets; each is certified for every k")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--tall", action="store_true", help="more samples than features")
+    parser.add_argument("--grouped", action="store_true", help="supports that groups limit")
+    parser.add_argument("--duals", action="store_true", help="single bounds in place of certificates")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "tools" / "results" / "false_proofs.txt")
     options = parser.parse_args()
@@ -58,17 +84,18 @@ def main() -> int:
         lines.append(line)
 
     say(f"machine: {machine()}")
+    kinds = ((options.duals, examined_duals), (options.grouped, examined_grouped), (options.tall, examined_tall))
+    examine = next((one for wanted, one in kinds if wanted), examined)
     seeds = range(options.first, options.first + options.cases)
     with ProcessPoolExecutor(options.processes) as pool:
-        for seed, family, findings, count, proven in pool.map(
-            examined_tall if options.tall else examined, seeds, chunksize=20
-        ):
+        for seed, family, findings, count, proven in pool.map(examine, seeds, chunksize=20):
             certificates, optimal = certificates + count, optimal + proven
             families[family] += count
             for finding in findings:
                 wrong += 1
                 say(f"seed {seed}, {family}: {finding}")
-    say(f"seeds {seeds.start} to {seeds.stop - 1}: {certificates} certificates, {optimal} of them optimal")
+    kind = "bounds" if options.duals else "certificates"
+    say(f"seeds {seeds.start} to {seeds.stop - 1}: {certificates} {kind}, {optimal} of them optimal")
     say(f"wrong: {wrong}")
     for family, count in sorted(families.items()):
         say(f"  {family:<40} {count:>6}")

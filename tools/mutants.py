@@ -65,6 +65,12 @@ FILES = [
     "certificates/search.py",
     "certificates/bounds/semidefinite.py",
     "certificates/bounds/spectra.py",
+    "certificates/bounds/checked_dual.py",
+    "certificates/bounds/limits.py",
+    "certificates/bounds/penalties.py",
+    "certificates/bounds/row_dual.py",
+    "certificates/bounds/thresholds.py",
+    "certificates/score_search.py",
     "certificates/strategy.py",
 ]
 SMALL = (
@@ -80,6 +86,7 @@ SMALL = (
     "tests/certificates/test_strategy.py",
     "tests/certificates/test_proof_parts.py",
     "tests/certificates/test_bounds.py",
+    "tests/certificates/test_score_duals.py",
     "tests/algorithm/test_ascent.py",
     "tests/algorithm/test_small_search.py",
 )

@@ -127,6 +127,8 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate: ...
@@ -147,6 +149,8 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> JointCertificate: ...
@@ -166,6 +170,8 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate | JointCertificate:
@@ -196,6 +202,11 @@ def certify(
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
         Relative gap that counts as optimal.
+    groups : array of labels, or int, optional
+        A group for each feature, or, for a table of genotypes, the width of windows in base pairs. Only vectors with at
+        most `max_per_group` features of each group are compared: what is found keeps to that, and so does the bound.
+    max_per_group : int
+        Features of one group, with `groups`.
 
     Returns
     -------
@@ -222,6 +233,11 @@ def certify(
         "on_step": on_step,
     }
     if check_integer("n_components", n_components, 1) > 1:
+        if groups is not None:
+            raise ValueError(
+                f"{argument('groups')} are certified for one component; with "
+                f"{argument('n_components', n_components)} leave them out: the bound holds with them too."
+            )
         if after is not None:
             raise ValueError(
                 f"{argument('after')} goes before one component; with {argument('n_components', n_components)} all are "
@@ -231,7 +247,8 @@ def certify(
     if constraint is not None or shared_support:
         name = "constraint" if constraint is not None else "shared_support"
         raise ValueError(f"{argument(name)} is about several components: give {argument('n_components')}.")
-    return certify_one(X, k, after=after, deflation=deflation, **settings)
+    limits = {"groups": groups, "max_per_group": max_per_group}
+    return certify_one(X, k, after=after, deflation=deflation, **limits, **settings)
 
 
 def relax(

@@ -19,7 +19,7 @@ from rspca.certificates.bounds.low_rank import best_of_cones, shifted_low_rank
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import largest_below, proven_spectrum, small_gram
 from rspca.certificates.certify import certified_steps
-from rspca.certificates.nodes import examine
+from rspca.certificates.nodes import NO_LABELS, examine
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import dominance, search, variance_of
 from rspca.operators.convert import prepare
@@ -207,7 +207,7 @@ def test_a_node_bounds_its_supports_and_drops_no_feature_of_a_good_one(seed, dra
     best = values[inside].max()
     least = draw.draw(st.floats(0.3, 1.2)) * best
     stacked = np.stack(parts_of(A, k, seed)[draw.draw(st.integers(0, 2)) :])
-    bound, left, ranking = examine(A, stacked, fixed, free, k, least)
+    bound, left, ranking = examine(A, stacked, fixed, free, k, least, NO_LABELS, 0)
     rounding = 1e-12 * np.abs(A).max()
     assert bound >= best - rounding
     assert set(left) <= set(free)

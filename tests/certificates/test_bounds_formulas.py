@@ -14,6 +14,7 @@ from rspca.certificates.bounds.elimination import streamed_rows
 from rspca.certificates.bounds.low_rank import best_of_cones, shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.semidefinite import semidefinite
 from rspca.certificates.bounds.spectra import largest_below, proven_spectrum, small_gram
+from rspca.certificates.nodes import NO_LABELS
 from rspca.certificates.search import dominance, rounding_slack, search
 from rspca.operators.dense import DenseOperator
 
@@ -68,7 +69,7 @@ def bounds_of(X, k):
         "rows, gershgorin": streamed.gershgorin,
         "search": search(A, k, support, [S], tol=1e-7, out_of_time=never).upper,
         "slack of the search": rounding_slack(A, np.stack([S]), dominance(A), k),
-        "node": nodes.examine(A, np.stack([S, A]), np.arange(1), np.arange(1, len(A)), k, rho)[0],
+        "node": nodes.examine(A, np.stack([S, A]), np.arange(1), np.arange(1, len(A)), k, rho, NO_LABELS, 0)[0],
         "error": precision.gram_error(op),
     }
 
@@ -129,7 +130,7 @@ def test_the_best_level_of_a_soft_threshold_is_the_best_of_all():
 def test_levels_are_tried_on_a_grid_and_then_by_golden_sections_about_the_best(monkeypatch):
     tried = {}
 
-    def noted(A, k, level):
+    def noted(A, k, level, limits=None):
         tried[level] = original(A, k, level)
         return tried[level]
 

@@ -8,6 +8,9 @@ from support.enumeration import case
 
 from rspca.certificates import nodes
 from rspca.certificates.bounds import gram as B
+from rspca.certificates.nodes import NO_LABELS
+
+NO_GROUPS = NO_LABELS, np.zeros(1, dtype=np.int64)
 
 seeds = st.integers(0, 10**6)
 
@@ -63,14 +66,14 @@ def test_the_frobenius_norm_of_a_node_is_its_formula_and_drops_what_cannot_reach
     for least in (0.9 * reached.min(), 0.5 * (reached.min() + reached.max()), 1.1 * reached.max()):
         if np.abs(reached - least).min() > 1e-9 * least:
             alive = np.ones(len(gains), dtype=bool)
-            assert nodes._frobenius(A, fixed, picks, least, alive) == pytest.approx(bound, rel=1e-9)
+            assert nodes._frobenius(A, fixed, picks, least, alive, *NO_GROUPS) == pytest.approx(bound, rel=1e-9)
             assert alive.tolist() == (reached >= least).tolist()
 
 
 @given(made())
 def test_the_row_sums_of_a_node_are_their_formula(node):
     A, fixed, picks = node
-    assert nodes._rows(A, fixed, picks) == pytest.approx(row_sums(A, fixed, picks), rel=1e-12)
+    assert nodes._rows(A, fixed, picks, *NO_GROUPS) == pytest.approx(row_sums(A, fixed, picks), rel=1e-12)
 
 
 @given(made())
@@ -83,7 +86,7 @@ def test_two_blocks_are_the_two_by_two_matrix_of_their_norms(node):
     b = np.linalg.eigvalsh(A[:fixed, :fixed])[-1]
     g = np.sqrt(largest((A[:fixed, fixed:] ** 2).sum(axis=0), picks))
     expected = np.linalg.eigvalsh([[b, g], [g, e]])[-1]
-    assert nodes._two_blocks(A, fixed, picks) == pytest.approx(expected, rel=1e-9)
+    assert nodes._two_blocks(A, fixed, picks, *NO_GROUPS) == pytest.approx(expected, rel=1e-9)
 
 
 @given(made())
@@ -93,7 +96,7 @@ def test_the_remainder_of_a_node_is_its_formula(node):
     rows = [
         np.abs(R[i, :fixed]).sum() + largest(np.abs(R[i, fixed:]), picks - (i >= fixed)) for i in range(len(R))
     ]  # fmt: skip
-    assert nodes._remainder(R, fixed, picks) == pytest.approx(max(rows), rel=1e-12)
+    assert nodes._remainder(R, fixed, picks, *NO_GROUPS) == pytest.approx(max(rows), rel=1e-12)
     assert max(rows) <= (fixed + picks - 1) * np.abs(R).max() * (1.0 + 1e-12)  # no simpler bound is better
 
 
@@ -115,7 +118,7 @@ def test_the_spectral_fill_of_a_node_has_the_fixed_features_in_every_share(node,
     for least in (share * bound, 0.5 * (with_j.min() + with_j.max())):
         if np.abs(np.append(with_j, bound) - least).min() > 1e-9 * np.abs(values).max():
             alive = np.ones(len(free), dtype=bool)
-            found = nodes._spectral(values, weights, constant, fixed, picks, least, alive)
+            found = nodes._spectral(values, weights, constant, fixed, picks, least, alive, *NO_GROUPS)
             assert found == pytest.approx(bound, rel=1e-9)
             assert alive.tolist() == ((with_j >= least) & (bound >= least)).tolist()
 
@@ -135,13 +138,13 @@ def test_a_node_takes_the_least_of_its_bounds_and_ranks_by_the_leading_eigenvect
         order = np.append(fixed, free)
         inner = np.ascontiguousarray(A[np.ix_(order, order)])
         values, vectors = np.linalg.eigh(S[np.ix_(order, order)])
-        remainder = nodes._remainder(inner - S[np.ix_(order, order)], 1, 2)
+        remainder = nodes._remainder(inner - S[np.ix_(order, order)], 1, 2, *NO_GROUPS)
         everyone = np.ones(5, dtype=bool)
         bounds = [
-            frobenius(inner, 1, 2)[0], row_sums(inner, 1, 2), nodes._two_blocks(inner, 1, 2),
-            nodes._spectral(values, vectors**2, remainder, 1, 2, 0.0, everyone),
+            frobenius(inner, 1, 2)[0], row_sums(inner, 1, 2), nodes._two_blocks(inner, 1, 2, *NO_GROUPS),
+            nodes._spectral(values, vectors**2, remainder, 1, 2, 0.0, everyone, *NO_GROUPS),
         ]  # fmt: skip
-        bound, left, ranking = nodes.examine(A, S[None], fixed, free, k, 0.0)
+        bound, left, ranking = nodes.examine(A, S[None], fixed, free, k, 0.0, NO_LABELS, 0)
         assert bound == pytest.approx(min(bounds), rel=1e-9)
         assert left.tolist() == free.tolist()  # nothing is too little to be left out
         np.testing.assert_allclose(ranking, np.abs(vectors[:, -1]), atol=1e-6)
@@ -154,5 +157,5 @@ def test_the_ranking_is_that_of_the_part_with_the_least_bound():
     good = np.abs(np.linalg.eigh(A)[1][:, -1])
     assert B.spectral_fill(B.spectrum(A), 6) < B.spectral_fill(B.spectrum(poor), 6) + B.remainder(A - poor, 6)
     for parts in ([A, poor], [poor, A]):
-        ranking = nodes.examine(A, np.stack(parts), nothing, everyone, 6, 0.0)[2]
+        ranking = nodes.examine(A, np.stack(parts), nothing, everyone, 6, 0.0, NO_LABELS, 0)[2]
         np.testing.assert_allclose(ranking, good, atol=1e-9)

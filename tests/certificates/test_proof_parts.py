@@ -17,6 +17,7 @@ from rspca.certificates.bounds import spectra
 from rspca.certificates.bounds.low_rank import best_of_cones
 from rspca.certificates.bounds.semidefinite import _spectraplex, semidefinite
 from rspca.certificates.bounds.spectra import largest_below, proven_spectrum, small_gram
+from rspca.certificates.nodes import NO_LABELS
 from rspca.linalg.eigen import Pairs
 from rspca.operators.dense import DenseOperator
 
@@ -43,7 +44,7 @@ def test_a_search_counts_every_node_that_it_examines():
 def test_a_search_that_is_stopped_is_bounded_by_its_best_open_node():
     A = case(KINDS.index("noise"), 10).A
     stopped = search.search(A, 4, np.arange(4), [], tol=1e-6, out_of_time=lambda: True)
-    root = nodes.examine(A, A[None], np.empty(0, dtype=np.intp), np.arange(10), 4, 0.0)[0]
+    root = nodes.examine(A, A[None], np.empty(0, dtype=np.intp), np.arange(10), 4, 0.0, NO_LABELS, 0)[0]
     assert stopped.upper == pytest.approx(root, rel=1e-9)
 
 
@@ -169,6 +170,14 @@ def test_without_any_estimate_the_norm_bounds(monkeypatch):
 
 
 # --- stored certificates ----------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_that_version_0_2_0_called_exhausted_is_read():  # issue 18, item 7
+    found = rspca.certify(np.random.default_rng(0).standard_normal((30, 40)), 10, seconds=1e-6)
+    content = found.as_json() | {"stopped_by": "exhausted"}
+    read = rspca.Certificate.from_json(content)
+    assert read.stopped_by == "nothing left to try"
+    assert "; nothing left to try)" in str(read)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.enumeration import KINDS, case
+import scipy.sparse
+from support.enumeration import KINDS, case, optimum
 
 import rspca
 from rspca.certificates import budgets, precision, progress, strategy
@@ -13,7 +14,9 @@ from rspca.certificates import certify as module
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.progress import Progress
 from rspca.certificates.search import variance_of
+from rspca.operators.convert import as_operator, balanced
 from rspca.operators.dense import DenseOperator
+from rspca.operators.prepared import prepared
 
 
 def started(A, k, seconds=3600.0):
@@ -102,14 +105,14 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
     tried = []
 
     def dual(op, u, k, rho):
-        tried.append(rho)
+        tried.append(rho.each[0])
         return 1e9 / len(tried)
 
     monkeypatch.setattr(strategy, "scores_dual", dual)
     strategy.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2, 1, 3, 0, 4]])
     tried.clear()
-    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho) or 1.31 * run.upper)
+    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho.each[0]) or 1.31 * run.upper)
     run.proven("known", 1.5 * run.lower, 0.0)
     strategy.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2]])
@@ -118,24 +121,88 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
 # --- products only ----------------------------------------------------------------------------------------------------
 
 
-def test_few_features_are_bounded_by_rows_first_and_many_by_the_spectrum(monkeypatch):
+def test_rows_are_bounded_early_for_few_features_and_late_for_many(monkeypatch):
     monkeypatch.setattr(budgets, "ROWS_FIRST_SHARE", 20)
     X = np.random.default_rng(0).standard_normal((25, 60))
-    for k, first, other in ((3, "frobenius", "largest eigenvalue"), (4, "largest eigenvalue", "frobenius")):
-        run = started(X.T @ X, k)
-        run.until = no_time
-        strategy.by_products(run, strategy.ProofState(DenseOperator(X)), k)
-        assert names(run)[0] == first
-        assert other in names(run)
-        assert all(bound.seconds >= 0.0 for bound in run.bounds)
-        assert next(bound for bound in run.bounds if bound.name == "gershgorin").seconds == 0.0  # as a part of the rows
+    state, run = strategy.ProofState(DenseOperator(X)), started(X.T @ X, 3)
+    assert strategy._rows_seconds(run, state, 4) >= 10.0 * strategy._rows_seconds(run, state, 3)
+    run.until = no_time
+    strategy.by_products(run, state, 3)
+    assert {"frobenius", "gershgorin", "largest eigenvalue"} <= set(names(run))
+    assert all(bound.seconds >= 0.0 for bound in run.bounds)
+    assert next(bound for bound in run.bounds if bound.name == "gershgorin").seconds == 0.0  # as a part of the rows
+
+
+def test_what_is_predicted_to_be_fast_is_tried_first_and_once(monkeypatch):  # issue 18, item 6
+    tried, state = [], strategy.ProofState(DenseOperator(np.eye(4)))
+
+    def stage(name, seconds, applies=True, upper=100.0):
+        def compute(run, state, k):
+            tried.append(name)
+            run.proven(name, upper, 0.0)
+
+        return strategy.Stage(name, lambda *_: applies, lambda *_: seconds, compute)
+
+    table = (stage("slow", 3.0), stage("never", 0.0, applies=False), stage("fast", 1.0), stage("last", np.inf))
+    monkeypatch.setattr(strategy, "STAGES", table)
+    strategy.by_products(Progress(np.arange(2), 1.0, tol=0.1, deadline=np.inf), state, 2, (stage("more", 2.0),))
+    assert tried == ["fast", "more", "slow", "last"]
+    tried.clear()
+    monkeypatch.setattr(strategy, "STAGES", (*table, stage("closes", 2.5, upper=1.0)))
+    strategy.by_products(Progress(np.arange(2), 1.0, tol=0.1, deadline=np.inf), state, 2)
+    assert tried == ["fast", "closes"]
+
+
+def test_what_becomes_possible_later_is_tried_later(monkeypatch):  # issue 18, item 6
+    tried, state = [], strategy.ProofState(DenseOperator(np.eye(4)))
+    opens = strategy.Stage("opens", lambda *_: True, lambda *_: 5.0, lambda *_: tried.append("opens"))
+    after = strategy.Stage("after", lambda *_: bool(tried), lambda *_: 0.0, lambda *_: tried.append("after"))
+    monkeypatch.setattr(strategy, "STAGES", (after, opens))
+    strategy.by_products(Progress(np.arange(2), 1.0, tol=0.1, deadline=np.inf), state, 2)
+    assert tried == ["opens", "after"]
+
+
+def test_sparse_data_are_predicted_by_their_entries():  # issue 18, item 6
+    sparse = strategy.ProofState(as_operator(scipy.sparse.random_array((300, 500), density=0.001, rng=0)))
+    dense = strategy.ProofState(DenseOperator(np.ones((300, 500))))
+    assert sparse.gram_seconds() == budgets.SPARSE_PRODUCT * 150**2 / 500 / budgets.FLOPS
+    assert dense.gram_seconds() == 300 * 300 * 500 / budgets.FLOPS
+    assert sparse.rows_seconds() == budgets.SPARSE_ROWS * 500 * 150 / budgets.FLOPS
+    assert dense.rows_seconds() == 2.0 * 300 * 500 * 500 / budgets.FLOPS
+
+
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_a_bound_for_one_k_serves_the_next(k):  # issue 18, item 6
+    A = case(KINDS.index("noise"), 8).A
+    state = strategy.ProofState(rspca.GramOperator(A))
+    assert state.bound_by_other_k(k) == np.inf
+    best = {size: optimum(A, size) for size in (2, 4, 6)}
+    state.proven = {other: value for other, value in best.items() if other != k}
+    expected = {2: best[4], 4: min(best[6], 2.0 * best[2]), 6: min(1.5 * best[4], 3.0 * best[2])}[k]
+    assert state.bound_by_other_k(k) == pytest.approx(expected)
+    assert state.bound_by_other_k(k) >= best[k]
+
+
+def test_certificates_of_a_path_know_bounds_of_other_k(monkeypatch):  # issue 18, item 6
+    monkeypatch.setattr(budgets, "GRAM_FEATURES", 4)
+    X = np.random.default_rng(5).standard_normal((20, 30))
+    data = prepared(as_operator(X), center=True, scale=False)
+    known = strategy.ProofState(balanced(data.operator)[0])
+    arguments = {"tol": 1e-6, "rng": np.random.default_rng(0), "known": known}
+    first = module.certify_prepared(data, 8, None, deadline=time.perf_counter() + 5.0, **arguments)
+    second = module.certify_prepared(data, 7, None, deadline=time.perf_counter(), **arguments)
+    assert second.upper <= first.upper * (1.0 + 1e-9)
+    third = module.certify_prepared(data, 9, None, deadline=time.perf_counter(), **arguments)
+    assert third.upper <= 9 / 7 * second.upper * (1.0 + 1e-9)
 
 
 def test_the_last_rank_gets_half_of_the_time_and_the_others_a_tenth():
     X = np.random.default_rng(0).standard_normal((25, 60))
     run, shares = started(X.T @ X, 20), []
     run.until = lambda share: shares.append(share) or (lambda: True)
-    strategy.spectral_bounds(run, strategy.ProofState(DenseOperator(X)), 20)
+    state = strategy.ProofState(DenseOperator(X))
+    state.spectrum()
+    strategy.rank_bounds(run, state, 20)
     ranks = [name for name in names(run) if name.startswith("shifted rank")]
     assert len(ranks) == len(shares) >= 3
     assert shares == [0.1] * (len(ranks) - 1) + [0.5]
@@ -146,7 +213,7 @@ def test_duals_in_the_scores_are_for_data_with_no_more_samples_than_features(sha
     X = np.random.default_rng(0).standard_normal(shape)
     run = started(X.T @ X, 5)
     run.until = no_time
-    strategy.spectral_bounds(run, strategy.ProofState(DenseOperator(X)), 5)
+    strategy.by_products(run, strategy.ProofState(DenseOperator(X)), 5)
     assert ("variance dual" in names(run)) == (shape[0] <= shape[1])
 
 
@@ -194,9 +261,9 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
     op, A, levels = DenseOperator(X), X.T @ X, []
 
     def noted(function):
-        def call(*arguments):
+        def call(*arguments, **options):
             levels.append(arguments[-2])
-            return function(*arguments)
+            return function(*arguments, **options)
 
         return call
 

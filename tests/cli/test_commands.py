@@ -188,6 +188,23 @@ def test_certify_proves_and_saves_what_it_proved(table, tmp_path):
     assert "proven optimal" in run("certify", table, "-k", 3).stdout
 
 
+def test_certify_compares_supports_that_groups_allow(table, tmp_path):  # issue 18, item 5
+    (tmp_path / "groups.txt").write_text("\n".join("aaabbbcccddd") + "\n")
+    found = document("certify", table, "-k", 4, "--groups", tmp_path / "groups.txt")
+    assert found["status"] == "optimal"
+    assert found["max_per_group"] == 1
+    assert sorted(i // 3 for i in found["support"]) == [0, 1, 2, 3]
+    two = document("certify", table, "-k", 4, "--groups", tmp_path / "groups.txt", "--max-per-group", 2)
+    assert two["lower"] > found["upper"]
+    run("fit", table, "-k", 4, "-o", tmp_path / "out", "--groups", tmp_path / "groups.txt", "--no-report")
+    for given in (table, turned(table, tmp_path / "turned.csv")):  # labels are found by name
+        again = document("certify", given, "--model", tmp_path / "out")
+        assert again["upper"] == pytest.approx(found["upper"], rel=1e-6)
+        assert again["assumptions"][-1] == "at most 1 feature of each of 4 group(s)"
+    said = str(run("certify", table, "--model", tmp_path / "out", "--groups", "5", status=1).exception)
+    assert "leave --groups out" in said
+
+
 def test_certify_takes_a_component_of_a_model_as_its_fit_left_the_data(table, tmp_path, fitted):
     found = document("certify", table, "--model", fitted, "--component", 2)
     assert "given the 1 component(s) before it, as deflation left the data" in found["assumptions"]

@@ -16,7 +16,7 @@ import rspca
 from rspca.report import render, report_content, write_report
 from rspca.report.columns import names
 from rspca.report.kinds import links
-from rspca.report.words import percent_up
+from rspca.report.words import times
 
 
 def values(column):
@@ -83,21 +83,26 @@ def test_a_gap_is_told_in_words_and_rounded_up(gap, weak):
     proven = model.certificates_[0]  # the proof is made weaker by hand: what a search reaches depends on the machine
     model.certificates_[0] = dataclasses.replace(proven, status="gap", upper=(1.0 + gap) * proven.lower)
     said = report_content(model)["components"][0]["certificate"]["sentence"]
-    share = float(re.search(r"no 4 features have more than ([\d.]+)\s% more variance", said)[1]) / 100
+    ratio = float(re.search(r"no 4 features have more than ([\d.]+) times this variance", said)[1])
+    share = float(re.search(r"A gap of ([\d.]+)\s% means that the best possible choice has at most", said)[1]) / 100
+    assert ratio == pytest.approx(1.0 + share)  # issue 18, item 7
     assert gap <= share <= gap + 0.01
     assert ("proof is weak" in said) == weak
 
 
 def test_a_proof_is_of_the_component_also_with_groups_or_its_own_loadings():
-    groups = np.arange(WINE.data.shape[1]) // 3
-    for options in ({"groups": groups}, {"normalization": "naive", "polish": False}):
-        model = fitted(certify=True, **options)
-        gap = model.certificates_[0].gap
-        assert gap > 0.01
-        said = report_content(model)["components"][0]["certificate"]["sentence"]
-        assert f"no 4 features have more than {percent_up(gap)} more variance" in said
-        assert ("without the limit on groups" in said) == ("groups" in options)
-        assert "Proven optimal" not in said
+    model = fitted(certify=True, normalization="naive", polish=False)
+    gap = model.certificates_[0].gap
+    assert gap > 0.01
+    said = report_content(model)["components"][0]["certificate"]["sentence"]
+    assert f"no 4 features have more than {times(gap)} times this variance" in said
+    assert "Proven optimal" not in said
+    model = fitted(certify=True, groups=np.arange(WINE.data.shape[1]) // 3)
+    said = report_content(model)["components"][0]["certificate"]["sentence"]
+    assert said == "Proven optimal: no 4 features, at most 1 of a group, have more variance."  # issue 18, item 5
+    model.certificates_[0] = dataclasses.replace(model.certificates_[0], max_per_group=0)  # of version 0.2.0
+    said = report_content(model)["components"][0]["certificate"]["sentence"]
+    assert said.endswith("The bound is for features without the limit on groups.")
 
 
 def test_a_proof_that_an_earlier_version_saved_for_other_features_claims_nothing_of_the_component():

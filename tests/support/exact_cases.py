@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse
 
 import rspca
+from rspca.algorithm.feature_limits import Groups
 from rspca.certificates import budgets
 from rspca.genetics.plink import pack
 from rspca.operators.plink import PackedOperator, Part
@@ -132,9 +133,11 @@ def exactly_scaled(A: np.ndarray, X: np.ndarray, scale: bool | str) -> np.ndarra
     return A / spread[:, None] / spread
 
 
-def optimum(A: np.ndarray, k: int) -> float:
-    """Return the largest variance of k features, by trying all supports."""
+def optimum(A: np.ndarray, k: int, groups: Groups | None = None) -> float:
+    """Return the largest variance of k features, by trying all supports that groups allow."""
     supports = np.array(list(combinations(range(len(A)), k)))
+    if groups is not None:
+        supports = supports[[groups.allow(support) for support in supports]]
     return float(np.linalg.eigvalsh(A[supports[:, :, None], supports[:, None, :]])[:, -1].max())
 
 
@@ -300,14 +303,28 @@ def _clipped_gram(rng: np.random.Generator) -> ExactCase:
 # --- the check --------------------------------------------------------------------------------------------------------
 
 
-def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[Checked]:
-    """Certify the case of a seed for every k, some of them as if the data were large, and compare with enumeration."""
+def groups_of_case(seed: int, n: int) -> Groups:
+    """Return groups of n features for the case of a seed, at most one to three features of each."""
+    rng = np.random.default_rng([19, seed])
+    labels = np.unique(rng.integers(0, max(1, int(rng.integers(1, n + 1))), n), return_inverse=True)[1]
+    return Groups(labels.reshape(-1), int(rng.choice([1, 1, 2, 3])))
+
+
+def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False, grouped: bool = False) -> list[Checked]:
+    """Certify the case of a seed for every k, some of them as if the data were large, and compare with enumeration.
+
+    With `grouped`, supports are those that some groups allow.
+    """
     case = exact_case(seed, tall=tall)
     rng = np.random.default_rng([15, seed])
-    results = []
+    results, groups, most = [], None, len(case.A)
+    if grouped:
+        groups = groups_of_case(seed, len(case.A))
+        case.options.update(groups=groups.labels, max_per_group=groups.most)
+        most = int(np.minimum(np.bincount(groups.labels), groups.most).sum())
     whole = case.A if "after" not in case.options else rounded(exact_gram(_values(case.given), case.options["center"]))
     nothing = float(np.diagonal(case.A).max()) <= 1e-12 * float(np.diagonal(whole).max())
-    for k in range(1, len(case.A) + 1):
+    for k in range(1, most + 1):
         small, steps = (int(rng.integers(1, 4)), int(rng.choice([0, 20]))) if rng.random() < 0.3 else (1500, 20)
         try:
             found = _certified(case, k, seconds, small, steps)
@@ -315,11 +332,11 @@ def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[C
             refused = ("no variance" in str(error) and nothing) or "too small to be scaled" in str(error)
             results.append(Checked("" if refused else f"refused: {error}", False))
             continue
-        results.append(Checked(_what_is_wrong(case, k, found), found.status == "optimal"))
+        results.append(Checked(_what_is_wrong(case, k, found, groups), found.status == "optimal"))
     return results
 
 
-def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
+def check_fit(seed: int, seconds: float = 0.5, *, grouped: bool = False) -> list[Checked]:
     """Certify each of several components of tall data as they are found, and compare with what exactly is left."""
     rng = np.random.default_rng([17, seed])
     family = list(DATA)[seed % (len(DATA) - 2)]  # neither tiny nor huge: fractions of these have hundreds of digits
@@ -329,14 +346,28 @@ def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
         return []
     deflation, k, center = str(rng.choice(DEFLATIONS)), int(rng.integers(1, n + 1)), bool(rng.random() < 0.8)
     r = min(int(rng.integers(1, 4)), n)
+    groups, limited = None, dict[str, Any]()
+    if grouped:
+        groups = groups_of_case(seed, n)
+        k = min(k, int(np.minimum(np.bincount(groups.labels), groups.most).sum()))
+        limited = {"groups": groups.labels, "max_per_group": groups.most}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
             found = rspca.decompose(
-                X, r, k=k, deflation=deflation, center=center, certify=True, certify_seconds=r * seconds, random_state=0
+                X,
+                r,
+                k=k,
+                deflation=deflation,
+                center=center,
+                certify=True,
+                certify_seconds=r * seconds,
+                random_state=0,
+                **limited,
             )
         except ValueError as error:
-            return [Checked("" if "no variance" in str(error) else f"refused: {error}", False)]
+            refused = "no variance" in str(error) or (grouped and "features vary" in str(error))
+            return [Checked("" if refused else f"refused: {error}", False)]
     results, whole = [], exact_gram(X, center)
     for number, component in enumerate(found.components):
         earlier = np.array([one.dense() for one in found.components[:number]])
@@ -345,7 +376,7 @@ def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
             break
         case = ExactCase(family, X, {}, rounded(A), removed)
         proof = component.certificate
-        results.append(Checked(_what_is_wrong(case, proof.k, proof), proof.status == "optimal"))
+        results.append(Checked(_what_is_wrong(case, proof.k, proof, groups), proof.status == "optimal"))
     return results
 
 
@@ -365,8 +396,10 @@ def _certified(case: ExactCase, k: int, seconds: float, small: int, steps: int) 
         budgets.GRAM_FEATURES, budgets.STEP_BY_STEP_MAX_K = limits
 
 
-def _what_is_wrong(case: ExactCase, k: int, found: Any) -> str:
-    best = optimum(case.A, k)
+def _what_is_wrong(case: ExactCase, k: int, found: Any, groups: Groups | None = None) -> str:
+    if groups is not None and not groups.allow(found.support):
+        return f"k={k}: the support {found.support.tolist()} does not keep to {groups}"
+    best = optimum(case.A, k, groups)
     vector = np.zeros(len(case.A))
     vector[found.support] = found.loadings
     reached = float(vector @ case.A @ vector)

@@ -33,6 +33,8 @@ PENALTIES = 5
 """Penalties at which the dual in the scores is tried: benchmarks/certificates.py."""
 HOPELESS_RATIO = 1.3
 """Multiple of the least bound above which the other penalties are not tried: benchmarks/certificates.py."""
+HOPELESS_GAP = 3.0
+"""Multiple of the least gap above which a rank ends the trial of larger ones: benchmarks/certificates.py."""
 RANKS = (1, 2, 3, 4, 5, 6)
 """Ranks of the shifted low-rank bound; directions grow exponentially with the rank: benchmarks/certificates.py."""
 FIRST_RANKS = 3
@@ -49,6 +51,51 @@ SEARCH_TOL_SHARE = 10.0
 """The exact search closes nodes at this fraction of the tolerance, so that rounding fits into the rest: not tuned."""
 VARIANCE_DUAL_PENALTY = 0.5
 """Penalty of the variance dual, as a multiple of the k-th largest variance: benchmarks/certificates.py."""
+RELAXATION_TIME = 0.3
+"""Share of the time left for the optimized dual in the scores: benchmarks/certificates.py."""
+RELAXATION_REST = 0.6
+"""Share of the time left for what remains of it after cheaper bounds, before the search: not tuned."""
+LOW_RANK_TIME, STEPS_TIME = 0.3, 0.1
+"""Shares of the time left that plans assume for the longer search of cones, and for a proof feature by feature: bounds
+predicted to be faster come before them. Not tuned."""
+SPARSE_PRODUCT = 50.0
+"""Operations that a multiplication of a sparse product takes as long as, for plans: not tuned."""
+SPARSE_ROWS = 10.0
+"""The same for a product of a sparse matrix and a dense one, for plans: not tuned."""
+ROW_ENTRY = 100.0
+"""Operations that selecting the largest entries takes as long as, for each entry of a row, for plans: not tuned."""
+ROOT_OPERATIONS = 120.0
+"""Operations for each coordinate of a column to find the roots of an evaluation, for plans: not tuned."""
+DIRECTION_PRODUCTS = 12.0
+"""Operations for each entry of a Gram matrix and each leading direction of it, for plans: not tuned."""
+DIRECTION_MIN_WEIGHT = 0.05
+"""Least weight of a column where leading directions are chosen: not tuned."""
+CHECK_TIME, CHECK_LEVEL = 0.02, 0.01
+"""Share of the time left above which checking a dual is costly, and level of the barrier from which it is checked in
+any case: not tuned."""
+SCORE_SEARCH_TIME = 0.4
+"""Share of the time left for the search with the dual in memory before the bounds and the search by rows: not tuned."""
+RELAXATION_EVALUATIONS = 60
+"""Evaluations of the relaxation that plans assume; fifty are usual: benchmarks/certificates.py."""
+SEARCH_FIRST_FEATURES = 60
+"""Features up to which the exact search comes before the optimized dual, as it takes milliseconds: not tuned."""
+SHRUNK = 0.8
+"""Share of the features that must be left at most for bounds to be computed again on those alone: not tuned."""
+SEARCH_SHARE = 0.5
+"""Share of the time left for the exact search by rows, before that by the optimized dual: not tuned."""
+SCORE_SEARCH_LENGTH = 1200
+"""Length of columns up to which nodes are bounded by the optimized dual: not tuned."""
+SCORE_COPIES = 4
+"""Copies of all columns that such a search holds: counted, not tuned."""
+CLIMB_STEPS = 30
+"""Steps from a support that the relaxation points at to a better one: not tuned."""
+PLAIN_DUALS = 5.0
+"""Time of the duals that are not optimized relative to that of the spectrum, for plans: not tuned."""
+MATRIX_SPEED = 2.0
+"""Speed of products of large matrices relative to other work, for plans: not tuned."""
+STEPS_POWER = 2.0
+"""Power of the share of k that is certified up to which the share of the time used may grow; each step takes longer
+than the one before, so that a proof that is behind will not arrive: not tuned."""
 FLOPS = 1e10
 """Operations a second that plans assume, fewer than most machines do, so that plans end in time: not tuned."""
 
@@ -78,6 +125,17 @@ THRESHOLD_GRID = 8
 """Levels of the soft threshold on the first, coarse grid: benchmarks/certificates.py."""
 THRESHOLD_STEPS = 12
 """Golden sections of the level after that; the interval shrinks by 300: benchmarks/certificates.py."""
+KEPT_ENTRIES = 8_000_000
+"""Entries of the Gram matrix that are kept for the soft threshold, 200 MB: limit of memory, not tuned."""
+KEPT_LEVEL = 0.5
+"""Share of the mean variance of k features above which entries are kept; the best levels are from 0.65 to 0.95 of
+it: benchmarks/certificates.py."""
+THRESHOLD_LEVELS = 24
+"""Levels of the soft threshold by blocks on the first grid: benchmarks/certificates.py."""
+THRESHOLD_REFINEMENTS = 4
+"""Halvings of the steps between these levels around the best: benchmarks/certificates.py."""
+BLOCK_FEATURES = 2500
+"""Features of a block up to which its largest eigenvalue is computed, 50 MB: benchmarks/certificates.py."""
 ROWS_BYTES = 1 << 26
 """Bytes of the pieces of the Gram matrix that exist at a time: limit of memory, not tuned."""
 CONE_MIN_EIGENVALUE = 1e-7
@@ -86,6 +144,47 @@ SCORE_LOADINGS_TOL = 1e-9
 """Relative residual of loadings whose scores define a dual; any direction gives a valid bound: not tuned."""
 MAX_STRETCH = 1.001
 """Arithmetic: factor by which a term of the dual in the scores is raised to cover rounding, at most."""
+
+RELAXATION_LEVELS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+"""Levels of the barrier, as shares of the variance, one after the other: benchmarks/certificates.py."""
+RELAXATION_NEAR_LEVELS = (0.01, 0.003, 0.001, 0.0003, 0.0001)
+"""The same where a dual for other features or another k is the start: not tuned."""
+RELAXATION_TOL = 0.01
+"""Gain of a step, relative to the level, below which the next level begins: benchmarks/certificates.py."""
+SCORE_CUTS = (0.5, 0.25, 0.0)
+"""Shares of the expected penalty below which columns are left out at first: benchmarks/certificates.py."""
+SCORE_CUT_SLACK = 1.05
+"""Multiple of the longest column left out that the penalty must exceed, else more columns are used: not tuned."""
+PLAIN_ROOTS = 3e7
+"""Terms of sums for the relaxation that a process computes with NumPy before it compiles, half a second: not tuned."""
+RELAXATION_STEPS = 150
+"""Steps of L-BFGS at one level of the barrier: benchmarks/certificates.py."""
+RELAXATION_LEVEL_STEPS = 12
+"""Steps, at most, to the penalties of groups; from those of the last matrix it takes about three."""
+RELAXATION_PENALTY_STEPS = 30
+"""Values of the penalty tried to take k features in all: lines need about five, halving thirty: not tuned."""
+RELAXATION_PENALTY_TOL = 1e-8
+"""Relative gain of the relaxation below which the penalty is not improved: far below what a step gains, not tuned."""
+RELAXATION_NEWTON_STEPS = 60
+"""Steps of Newton for one eigenvalue, which converges quadratically: not tuned."""
+DUAL_CLEAR = 20.0
+"""Arithmetic: multiple of its rounding error that a difference must exceed to be divided by."""
+DUAL_CHOLESKY_FACTORS = (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.2, 1.0)
+"""Relative excess over an estimate of l_1 at which Cholesky factorizations are tried for a dual: not tuned."""
+SCORE_DIRECTIONS = 250
+"""Leading directions of scores in which the relaxation has a matrix: benchmarks/certificates.py."""
+MORE_DIRECTIONS = 600
+"""The same where time is left after that: not tuned."""
+SCORE_DIRECTIONS_TOL = 1e-3
+"""Relative residual of these directions; any directions give a valid bound: not tuned."""
+SCORE_MIN_VALUE = 1e-12
+"""Arithmetic: share of the largest eigenvalue below which a direction of a factor is left out, and added instead."""
+NODE_LEVELS = (0.01, 0.001)
+"""Levels of the barrier at a node of the search with this relaxation, relative to the variance: not tuned."""
+NODE_SHORT = 0.5
+"""Share of the last penalty up to which columns are left out of the relaxation at a node: not tuned."""
+NODE_STEPS = 10
+"""Steps of L-BFGS at each of them: benchmarks/certificates.py."""
 
 # --- bounds of several components -------------------------------------------------------------------------------------
 
@@ -101,6 +200,16 @@ LEAST_START_LEVEL = 0.02
 """Share of the largest entry off the diagonal from which a dual starts, where no threshold is better: not tuned."""
 SMOOTHINGS = (0.1, 0.03, 0.01, 0.003, 0.001)
 """Widths to which sums of largest values are smoothed, as shares of the largest: tools/joint_bounds.py; not tuned."""
+ROW_DUAL_FEATURES = 600
+"""Features up to which the row dual of one component is optimized; a step is an n x n eigenproblem: not tuned."""
+ROW_DUAL_SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+"""Widths of smoothing for the row dual of one component, which starts near its best: data of bounds.row_dual."""
+ROW_DUAL_STEPS = 400
+"""Steps of L-BFGS at each of them: fewer stall, more gain nothing on the data of bounds.row_dual."""
+ROW_DUAL_LEAST_GAIN = 0.02
+"""Share of the gap that a finer smoothing must gain for the next to be tried: not tuned."""
+ROW_DUAL_TIME = 0.5
+"""Share of the time left for the row dual, after the exact search: not tuned."""
 SMOOTHED_STEPS = 40
 """Steps of L-BFGS at each smoothing: tools/joint_bounds.py; not tuned."""
 SMOOTHED_RANGE = 20.0

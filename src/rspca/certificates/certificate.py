@@ -15,9 +15,10 @@ from rspca.base.atomic import written_atomically
 from rspca.base.checks import reason, shown
 from rspca.base.types import Array
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, value_of
+from rspca.certificates.words import ENDED, features_have, times
 
 FORMAT = "rspca certificate 1"
-STOPPED_BY = ("proof", "exhausted", "time", "interrupt")
+STOPPED_BY = tuple(ENDED)
 ENGINES = ("numba", "numpy")
 REACHED_TOL = 1e-9
 """Relative difference at which two computations of one variance agree."""
@@ -55,11 +56,11 @@ class Certificate:
     status: str
     """"optimal" if the gap is at most the tolerance, otherwise "gap"."""
     stopped_by: str
-    """"proof", "exhausted" (nothing left to try), "time" or "interrupt"."""
+    """"proof", "nothing left to try", "time" or "interrupt"."""
     support: Array
     loadings: Array
     bounds: tuple[Bound, ...]
-    """Every bound tried, in order."""
+    """Every bound that was proven, in order."""
     assumptions: tuple[str, ...]
     margin: float
     """What was added to the upper bound for rounding."""
@@ -74,6 +75,8 @@ class Certificate:
     center: bool = True
     scale: bool | str = False
     tol: float = 1e-6
+    max_per_group: int = 0
+    """Features of one group in the supports that are compared, at most; 0 without groups."""
 
     @property
     def gap(self) -> float:
@@ -83,7 +86,7 @@ class Certificate:
     def of(self, support: Array, loadings: Array, lower: float) -> Certificate:
         """Return the same bound for another vector, of this variance: status and gap are then those of that vector."""
         status = status_of(lower, self.upper, self.tol)
-        ended = "exhausted" if self.stopped_by == "proof" else self.stopped_by
+        ended = "nothing left to try" if self.stopped_by == "proof" else self.stopped_by
         return replace(
             self,
             support=support,
@@ -109,11 +112,19 @@ class Certificate:
         if self.status == "optimal":
             said = f"proven optimal (gap {self.gap:.1e}, by {best.name})"
         else:
-            said = f"within {100 * self.gap:.3g} % of the optimum (bound by {best.name}, stopped by {self.stopped_by})"
-        return f"{self.k} features, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
+            said = f"no {features_have(self.k, self.max_per_group)} more than {times(self.gap)} times this variance"
+            said += f" (bound by {best.name}; {ENDED[self.stopped_by]})"
+        return f"{self.k} feature{'s' if self.k > 1 else ''}, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
 
     def verify(
-        self, X: Any, *, after: Any = None, deflation: str = "schur", seconds: float = 60.0, tol: float = 1e-6
+        self,
+        X: Any,
+        *,
+        after: Any = None,
+        deflation: str = "schur",
+        groups: Any = None,
+        seconds: float = 60.0,
+        tol: float = 1e-6,
     ) -> bool:
         """Return whether the data confirm what the certificate says: variance, bound and status.
 
@@ -121,13 +132,17 @@ class Certificate:
         the data, and bounds are proven again within the time given. It is confirmed if its `lower` is that variance,
         if a bound no larger than its `upper`, up to the relative tolerance `tol` of the caller, is proven, and if
         "optimal" stands only where upper and lower agree to `tol`. A certificate that depends on earlier components
-        needs them, `after`, and how they were removed, as :func:`certify` does.
+        needs them, `after`, and how they were removed, as :func:`certify` does; one for supports that groups limit
+        needs the `groups`.
         """
-        return _CONFIRMATIONS[0](self, X, after=after, deflation=deflation, seconds=seconds, tol=tol)
+        return _CONFIRMATIONS[0](self, X, after=after, deflation=deflation, groups=groups, seconds=seconds, tol=tol)
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as JSON knows it."""
-        return asdict(self) | {
+        content = asdict(self)
+        if not self.max_per_group:  # earlier versions do not know it
+            del content["max_per_group"]
+        return content | {
             "format": FORMAT,
             "support": self.support.tolist(),
             "loadings": self.loadings.tolist(),

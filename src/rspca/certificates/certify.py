@@ -12,6 +12,7 @@ import numpy as np
 from rspca.algorithm.component import Options, check_memory, relaxed_near, rspca_component
 from rspca.algorithm.deflate import DEFLATIONS
 from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.feature_limits import limits as feature_limits
 from rspca.algorithm.loop import Prover, deflated, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component
@@ -21,10 +22,11 @@ from rspca.base.memory import has_room
 from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
+from rspca.certificates.bounds.limits import words_of
 from rspca.certificates.certificate import Certificate, status_of
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
-from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
+from rspca.linalg.vectors import inclusion_probabilities, oriented, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
 from rspca.operators.prepared import Prepared, prepared
@@ -42,6 +44,8 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate:
@@ -55,10 +59,18 @@ def certify(
     given = as_operator(X)
     k = check_sparsity(k, 1, given.shape[1])[0]
     check_memory(given, k)
-    start = None if loadings is None else _given_support(loadings, k, given.shape[1])
+    limits = feature_limits(groups, max_per_group, given.shape[1], getattr(X, "features", None))
+    most = Choice(np.arange(given.shape[1]), limits).most
+    if k > most:
+        raise ValueError(
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
+        )
+    start = None if loadings is None else _given_support(loadings, k, given.shape[1], limits)
     rng = as_generator(random_state)
     data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale)
-    return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
+    data = data.with_operator(data.operator, *words_of(limits))
+    return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step, limits=limits)
 
 
 def variance_given(
@@ -102,28 +114,33 @@ def certify_prepared(
     rng: np.random.Generator,
     on_step: OnStep | None = None,
     known: strategy.ProofState | None = None,
+    limits: Groups | None = None,
 ) -> Certificate:
-    """Certify data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them."""
+    """Certify data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them.
+
+    With `limits`, only supports that groups allow are in question, and `start` must be one of them.
+    """
     op = data.operator
     if op.offset:
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = strategy.ProofState(given) if known is None else known
+    known = strategy.ProofState(given, limits) if known is None else known
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):
         raise ValueError("X has no variance beyond rounding: there is nothing to certify.")
-    k = min(k, len(eligible))
-    stopped_by = "exhausted"
+    choice = Choice(eligible, known.groups)
+    k = min(k, choice.most)
+    stopped_by = "nothing left to try"
     try:
         supports = [_found_support(known, k, rng)]
     except KeyboardInterrupt:
-        supports, stopped_by = [eligible[top_k(op.sq_norms[eligible], k)]], "interrupt"
+        supports, stopped_by = [choice.largest(op.sq_norms, k)], "interrupt"
     if start is not None and len(start := np.intersect1d(start, eligible)):
         supports.append(start)
     best = max((_evaluated(op, support) for support in supports), key=lambda pair: pair[1])
-    run = Progress(*best, tol=tol, deadline=deadline, on_step=on_step)
+    run = Progress(*best, tol=tol, deadline=deadline, on_step=on_step, limits=known.limits)
     try:
         if stopped_by != "interrupt":
             _prove(run, known, k, eligible)
@@ -139,6 +156,7 @@ def certify_prepared(
     if run.upper + margin < (1.0 - budgets.CONTRADICTION) * lower:
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
+    known.proven[k] = min(known.proven.get(k, np.inf), upper)
     status = status_of(lower, upper, tol)
     values = oriented(_best_loadings(op, support))
     found = Certificate(
@@ -149,7 +167,7 @@ def certify_prepared(
         stopped_by="proof" if status == "optimal" else stopped_by,
         support=support,
         loadings=values,
-        bounds=tuple(run.bounds),
+        bounds=tuple(bound for bound in run.bounds if np.isfinite(bound.value)),
         assumptions=data.description,
         margin=margin,
         survivors=run.survivors,
@@ -160,6 +178,7 @@ def certify_prepared(
         center=data.center,
         scale=data.scale,
         tol=float(tol),
+        max_per_group=0 if known.groups is None else known.groups.most,
     )
     return found.in_units(size**2)
 
@@ -187,14 +206,13 @@ def prover(
     def in_units(op: OperatorMixin) -> OperatorMixin:
         return op if unit == 1.0 else Scaled(op, np.full(op.shape[1], 1.0 / unit))
 
-    words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
+    words = words_of(limits)
     if nonnegative:
         words = (*words, "the bound is for loadings of any sign, so it holds where none is negative")
 
     def may_replace(proof: Certificate) -> bool:
-        """Return whether groups and signs allow what the proof found; its largest loading is positive."""
-        signs = not nonnegative or bool((proof.loadings >= 0.0).all())
-        return signs and (limits is None or limits.allow(proof.support))
+        """Return whether signs allow what the proof found; its largest loading is positive."""
+        return not nonnegative or bool((proof.loadings >= 0.0).all())
 
     def prove(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
         def on_step(step: Step) -> None:
@@ -207,7 +225,7 @@ def prover(
         left = data.with_operator(op, *given_earlier(len(before)), *words)
         rng = np.random.default_rng(0)
         proof = certify_prepared(
-            left, at_most, component.support, deadline=deadline, tol=1e-6, rng=rng, on_step=on_step
+            left, at_most, component.support, deadline=deadline, tol=1e-6, rng=rng, on_step=on_step, limits=limits
         )
         support, loadings, probability = component.support, component.loadings, component.inclusion_probability
         better = proof.lower > (1.0 + 1e-9) * component.variance and refit
@@ -260,7 +278,15 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
     if len(eligible) <= budgets.GRAM_FEATURES:
         A = op.gram_block(eligible)
         support = np.searchsorted(eligible, run.support)
-        inner = Progress(support, run.lower, tol=run.tol, deadline=run.deadline, on_step=run.on_step, parent=run)
+        inner = Progress(
+            support,
+            run.lower,
+            tol=run.tol,
+            deadline=run.deadline,
+            on_step=run.on_step,
+            parent=run,
+            limits=None if run.limits is None else run.limits.among(eligible),
+        )
         inner.bounds = run.bounds
         try:
             strategy.in_memory(inner, A, k)
@@ -269,17 +295,32 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
             run.reached(eligible[inner.support], inner.lower)
         return
     run.survivors = len(eligible)
-    run.bound("trace", lambda: float(top_sum(sq_norms(op), k)))
-    if k <= budgets.STEP_BY_STEP_MAX_K and not run.finished():
-        began = time.perf_counter()
-        deadline = began + budgets.STEP_BY_STEP_SHARE * run.seconds_left()
-        half = Progress(run.support, run.lower, tol=run.tol, deadline=deadline, parent=run)
-        for step in certified_steps(known, k, half):
-            if step.k == k:
-                run.survivors, run.nodes = step.survivors, half.nodes
-                run.reached(step.support, step.lower)
-                run.proven("feature by feature", step.upper, time.perf_counter() - began)
-    strategy.by_products(run, known, k)
+    run.bound("trace", lambda: float(top_sum(sq_norms(op), k, limits=run.limits)))
+    if (other := known.bound_by_other_k(k)) < run.upper:
+        run.proven("bound of another k", other, 0.0)
+    strategy.by_products(run, known, k, (FEATURE_BY_FEATURE,))
+
+
+def _by_steps(run: Progress, known: strategy.ProofState, k: int) -> None:
+    """Certify k = 1, 2, 3, ... in turn, for a share of the time."""
+    began = time.perf_counter()
+    seconds = strategy.share_of_steps(run, known, k) * run.seconds_left()
+    half = Progress(run.support, run.lower, tol=run.tol, deadline=began + seconds, parent=run, limits=run.limits)
+    for step in certified_steps(known, k, half):
+        if step.k == k:
+            run.survivors, run.nodes = step.survivors, half.nodes
+            run.reached(step.support, step.lower)
+            run.proven("feature by feature", step.upper, time.perf_counter() - began)
+        elif time.perf_counter() - began > (step.k / k) ** budgets.STEPS_POWER * seconds:  # it will not arrive
+            break
+
+
+FEATURE_BY_FEATURE = strategy.Stage(
+    "feature by feature",
+    lambda run, known, k: k <= budgets.STEP_BY_STEP_MAX_K,
+    lambda run, known, k: budgets.STEPS_TIME * run.seconds_left(),
+    _by_steps,
+)
 
 
 def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:
@@ -290,7 +331,8 @@ def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Ite
         if run.out_of_time():
             return
         support, lower = _evaluated(known.op, _found_support(known, k, rng))
-        step = strategy.step_by_step(known.op, k, support, lower, known.steps[-1] if known.steps else None, run)
+        last = known.steps[-1] if known.steps else None
+        step = strategy.step_by_step(known.op, k, support, lower, last, run, known.limits)
         if step is None:
             return
         known.steps.append(step)
@@ -312,11 +354,17 @@ def rounding_margin(op: OperatorMixin, k: int, upper: float, eligible: Array) ->
     return float(2.0 * np.sqrt(upper) * error + error**2 + products + top_sum(norms[constant], k) + formed)
 
 
-def _given_support(loadings: Any, k: int, n: int) -> Array:
+def _given_support(loadings: Any, k: int, n: int, limits: Groups | None) -> Array:
     vector = check_vector("loadings", loadings, n)
     support = np.flatnonzero(vector)
     if not 1 <= len(support) <= k:
         raise ValueError(f"loadings has {len(support)} non-zeros; between 1 and {argument('k', k)} are needed.")
+    if limits is not None and not limits.allow(support):
+        largest = int(np.bincount(limits.labels[support]).max())
+        raise ValueError(
+            f"loadings has {largest} features of one group; {argument('max_per_group', limits.most)} allows no more "
+            "than that many. Give loadings that keep to it, or none."
+        )
     return support
 
 
@@ -336,10 +384,11 @@ def _found_support(known: strategy.ProofState, k: int, rng: np.random.Generator)
     """
     for op in (known.given, known.op):
         rounding = float(np.finfo(op.dtype).eps * np.sum(op.rounding_lengths() ** 2))
-        if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and len(eligible_features(op)) >= k:
-            return rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
-    eligible = eligible_features(known.op)
-    return np.asarray(eligible[top_k(known.op.sq_norms[eligible], k)])
+        most = Choice(eligible_features(op), known.groups).most
+        if float(op.sq_norms.sum()) > budgets.FOUND_ROUNDING * rounding and most >= k:
+            options = Options(groups=known.groups)
+            return rspca_component(op, k, no_report, options=options, normalization="svd", rng=rng).support
+    return Choice(eligible_features(known.op), known.groups).largest(known.op.sq_norms, k)
 
 
 __all__ = ["certified_steps", "certify", "certify_prepared", "prover"]

@@ -127,7 +127,7 @@ def certify_joint_prepared(
     if not lower > 0.0:
         raise ValueError("The components have no variance beyond rounding: there is nothing to certify.")
     run = Progress(union_of(vectors), lower, tol=tol, deadline=deadline, on_step=on_step)
-    stopped_by = "exhausted"
+    stopped_by = "nothing left to try"
     try:
         prove_set(run, known, kind, eligible, _reached(op, vectors), _one_component(data, known, size, tol, rng))
         if run.out_of_time():

@@ -17,6 +17,7 @@ from rspca.base.checks import reason, shown
 from rspca.base.types import Array
 from rspca.certificates.certificate import REACHED_TOL, STOPPED_BY, status_of
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, features_of, loadings_of, value_of, whole, word
+from rspca.certificates.words import ENDED, times
 
 FORMAT = "rspca joint certificate 1"
 MEASURES = ("adjusted", "sum", "shared")
@@ -56,7 +57,7 @@ class JointCertificate:
     status: str
     """"optimal" if the gap is at most the tolerance, otherwise "gap"."""
     stopped_by: str
-    """"proof", "exhausted" (nothing left to try), "time" or "interrupt"."""
+    """"proof", "nothing left to try", "time" or "interrupt"."""
     measure: str
     """"adjusted" variance (R_jj^2 of the QR of the scores), the "sum" of v'X'Xv, or the sum on a "shared" support."""
     constraint: str | None
@@ -109,7 +110,8 @@ class JointCertificate:
         if self.status == "optimal":
             said = f"proven optimal (gap {self.gap:.1e}, by {best.name})"
         else:
-            said = f"within {100 * self.gap:.3g} % of the optimum (bound by {best.name}, stopped by {self.stopped_by})"
+            said = f"no such set has more than {times(self.gap)} times this"
+            said += f" (bound by {best.name}; {ENDED[self.stopped_by]})"
         kind = {"adjusted": "adjusted variance", "sum": "variance", "shared": "variance on shared features"}[
             self.measure
         ]

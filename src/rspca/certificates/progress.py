@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rspca.base.types import COMPILE, Array, OnStep, Step
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.stored import Bound
 
 
@@ -24,7 +25,10 @@ class Progress:
         deadline: float,
         on_step: OnStep | None = None,
         parent: Progress | None = None,
+        limits: GroupLimits | None = None,
     ) -> None:
+        self.limits = limits
+        """What groups allow of the features of this run; supports that are reached must keep to it."""
         self.support, self.lower, self.upper = support, lower, np.inf
         self.tol, self.deadline, self.on_step = tol, deadline, on_step
         self.parent, self.engine = parent, "numpy"

@@ -12,6 +12,7 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.certificates import budgets
 from rspca.certificates.bounds.gram import EPS, remainder, spectral_fill, spectrum
+from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.engines import Examiner
 
 
@@ -33,6 +34,7 @@ def search(
     tol: float,
     out_of_time: Callable[[], bool],
     examine: Examiner | None = None,
+    limits: GroupLimits | None = None,
 ) -> SearchResult:
     """Return the best support of k features, starting from `support`, and a bound on all others.
 
@@ -40,38 +42,51 @@ def search(
     feature that leads in the node's eigenvector. A node whose bound is below (1 + tol) times the best known variance
     is closed. `parts` are matrices S for `examine`; A itself is always one of them. The bound that is returned covers
     the nodes that are still open, so a search that is stopped has a valid one.
+
+    With `limits`, supports that groups do not allow are no supports: F leaves only features to C whose group has room,
+    features are exchanged only where groups always allow it, and entries of A between features that exclude each other
+    are zero for `examine`, as `limits.apart` explains.
     """
     n, examine = len(A), examine or Examiner()
-    stacked = promising_parts(A, k, [*parts, A], variance_of(A, support))
+    examined = A if limits is None else limits.apart(A)
     lower = variance_of(A, support)
-    dominated = dominance(A)
+    stacked = promising_parts(examined, k, [*parts, examined], lower, limits)
+    dominated = dominance(A) if limits is None else dominance(A) & limits.exchangeable()
     numbers, nodes = itertools.count(), 0
     heap: list[tuple[float, int, Array, Array]] = []
 
+    def reached(tried: Array) -> None:
+        """Keep a support that is better."""
+        nonlocal lower, support
+        tried = np.sort(tried)
+        value = variance_of(A, tried)
+        if value > lower:
+            lower, support = value, tried
+
     def enter(fixed: Array, free: Array, bound: float) -> None:
         """Examine a node and put it on the heap, unless it is closed at once."""
-        nonlocal lower, support, nodes
+        nonlocal nodes
         nodes += 1
         picks = k - len(fixed)
-        if len(free) < picks:  # supports here have a feature that can be exchanged for a dominating one
+        if limits is not None:
+            free = limits.beside(fixed, free)
+        if _most(fixed, free, limits) < picks:  # supports here have a feature that can be exchanged for a better one
             return
         if picks in (0, len(free)):
-            leaf = np.sort(np.concatenate([fixed, free[:picks]]))
-            value = variance_of(A, leaf)
-            if value > lower:
-                lower, support = value, leaf
+            reached(np.concatenate([fixed, free[:picks]]))
             return
         least = (1.0 + tol) * lower
-        node_bound, free, ranking = examine(A, stacked, fixed, free, k, least, open_nodes=len(heap))
+        node_bound, free, ranking = examine(
+            examined, stacked, fixed, free, k, least, open_nodes=len(heap), limits=limits
+        )
         bound = min(bound, node_bound)
-        if len(free) >= picks:
-            tried = np.sort(np.concatenate([fixed, free[np.argsort(-ranking[len(fixed) :], kind="stable")[:picks]]]))
-            value = variance_of(A, tried)
-            if value > lower:
-                lower, support = value, tried
-        if bound < least or len(free) < picks:
-            return
         free = free[np.argsort(-ranking[len(fixed) :], kind="stable")]
+        enough = _most(fixed, free, limits) >= picks
+        if enough:
+            tried = np.concatenate([fixed, free[:picks]]) if limits is None else limits.first_of(fixed, free, picks)
+            reached(tried)
+        if bound < least or not enough:
+            return
         heapq.heappush(heap, (-bound, next(numbers), fixed, free))
 
     enter(np.empty(0, dtype=np.intp), np.arange(n), np.inf)
@@ -97,9 +112,14 @@ def rounding_slack(A: Array, parts: Array, dominated: Array, k: int) -> float:
     return 8.0 * len(A) * EPS * largest + exchanges * budgets.EXCHANGE_LOSS * float(np.diagonal(A).max())
 
 
-def promising_parts(A: Array, k: int, parts: list[Array], lower: float) -> Array:
+def _most(fixed: Array, free: Array, limits: GroupLimits | None) -> int:
+    """Return how many of the free features may join the fixed ones, at most."""
+    return len(free) if limits is None else limits.most_beside(fixed, free)
+
+
+def promising_parts(A: Array, k: int, parts: list[Array], lower: float, limits: GroupLimits | None = None) -> Array:
     """Return the parts whose bound at the root is nearly the best; each costs an eigendecomposition at every node."""
-    bounds = np.array([spectral_fill(spectrum(S), k) + remainder(A - S, k) for S in parts])
+    bounds = np.array([spectral_fill(spectrum(S), k, limits) + remainder(A - S, k, limits) for S in parts])
     order = np.argsort(bounds, kind="stable")
     promising = [i for i in order if bounds[i] - lower <= budgets.PART_MAX_GAP * (bounds[order[0]] - lower)]
     return np.stack([parts[i] for i in promising])

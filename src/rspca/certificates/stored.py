@@ -61,6 +61,11 @@ def at_least_zero(value: Any) -> float:
     return float(value)
 
 
+def reason_of(value: Any) -> str:
+    """Return why a proof ended; version 0.2.0 said "exhausted"."""
+    return "nothing left to try" if value == "exhausted" else word(value)
+
+
 def truth(value: Any) -> bool:
     """Return True or False."""
     if not isinstance(value, bool):
@@ -99,6 +104,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "str": word,
     "bool": truth,
     "scale": scale_of,
+    "stopped_by": reason_of,
     "bounds": bounds_of,
     "support": features_of,
     "loadings": loadings_of,

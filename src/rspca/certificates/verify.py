@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rspca.algorithm.feature_limits import Groups, limits
 from rspca.base.checks import check_real
+from rspca.certificates.bounds.limits import words_of
 from rspca.certificates.certificate import REACHED_TOL, Certificate, confirms, status_of
 from rspca.certificates.certify import certify, given_earlier, variance_given
 from rspca.certificates.joint import certify_joint, given_vectors, value_given
@@ -15,7 +17,9 @@ from rspca.operators.convert import as_operator
 
 
 @confirms
-def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, seconds: float, tol: float) -> bool:
+def confirmed(
+    certificate: Certificate, X: Any, *, after: Any, deflation: str, groups: Any, seconds: float, tol: float
+) -> bool:
     """Return whether the data confirm a certificate, as :meth:`Certificate.verify` describes it."""
     check_real("tol", tol, 0.0, strict=True)
     n_features = as_operator(X).shape[1]
@@ -25,6 +29,7 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     if set(given_earlier(count)) != {words for words in certificate.assumptions if words.startswith("given the ")}:
         said = ", ".join(certificate.assumptions)
         raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
+    limited = _limits_of(certificate, X, groups)
     loadings = np.zeros(certificate.n_features)
     loadings[certificate.support] = certificate.loadings
     prepared: dict[str, Any] = {
@@ -35,10 +40,27 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
     }
     reached = variance_given(X, loadings, **prepared)
     honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
-    if not honest or certificate.status != status_of(reached, certificate.upper, tol):
+    allowed = limited is None or limited.allow(certificate.support)
+    if not (honest and allowed) or certificate.status != status_of(reached, certificate.upper, tol):
         return False
+    if limited is not None:
+        prepared |= {"groups": groups, "max_per_group": certificate.max_per_group}
     again = certify(X, certificate.k, loadings=loadings, seconds=seconds, tol=max(tol, certificate.gap), **prepared)
     return bool(again.upper <= certificate.upper * (1.0 + REACHED_TOL + tol))
+
+
+def _limits_of(certificate: Certificate, X: Any, groups: Any) -> Groups | None:
+    """Return the limits of the groups given, or raise if they are not those that the certificate speaks of."""
+    most, n_features = certificate.max_per_group, certificate.n_features
+    limited = limits(groups if most else None, max(most, 1), n_features, getattr(X, "features", None))
+    said = {words for words in certificate.assumptions if words.startswith("at most ")}
+    if (groups is None) != (most == 0) or (most and set(words_of(limited)) != said):
+        given = "none are given" if groups is None else ", ".join(words_of(limited)) or "groups are given"
+        claimed = ", ".join(said) if said else "no limit on groups"
+        raise ValueError(
+            f"groups: {given}, and the certificate says: {claimed}. Give the groups that it was made with."
+        )
+    return limited
 
 
 @confirms_sets

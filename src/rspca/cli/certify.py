@@ -33,6 +33,17 @@ class Set:
 
 
 @dataclass(frozen=True)
+class Grouped:
+    """Limits on groups of features."""
+
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="BASEPAIRS|NAME|FILE", help="Groups: windows, a feature column, or a file of labels."),
+    ] = None
+    max_per_group: Annotated[int, typer.Option(parser=whole(1), help="Features of one group.")] = 1
+
+
+@dataclass(frozen=True)
 class Certified:
     """The component of a saved model that is to be certified."""
 
@@ -51,6 +62,7 @@ def certify(
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the certificate as .json.")] = None,
     several: Set,
+    grouped: Grouped,
     certified: Certified,
     source: Source,
     talking: Talking,
@@ -60,13 +72,15 @@ def certify(
     rspca certify expression.csv -k 10 --seconds 60
     rspca certify expression.csv --model out/model.npz --component 2
     rspca certify expression.csv -k 10 -n 3 --constraint orthogonal
+    rspca certify genotypes.bed -k 50 --scale patterson --groups 250000
 
     Ctrl-C ends the proof early and keeps what is proven. With --model, data are prepared and deflated as in its fit,
-    and features are found by name; better features than those of the model are certified instead, and it says so.
+    and features are found by name; better features than those of the model are certified instead, and it says so. A
+    model with groups is compared with supports that keep to them.
     """
     from rspca.api import certify as prove
     from rspca.certificates.certify import variance_given
-    from rspca.cli.support.inputs import component_options, loaded, opened
+    from rspca.cli.support.inputs import component_options, groups_of, loaded, opened
     from rspca.cli.support.outputs import check_file
     from rspca.cli.support.progress import shown
     from rspca.cli.support.results import beside_the_model, certificate_document
@@ -80,6 +94,8 @@ def certify(
             raise ValueError(
                 "--model certifies one of its components: leave -n, --constraint and --shared-support out."
             )
+        if grouped.groups is not None:
+            raise ValueError("With --model the groups are those of its fit: leave --groups out.")
         if source.options() != Preparing().options():
             raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
         fitted, file = loaded(model)
@@ -93,9 +109,11 @@ def certify(
     with shown(talking, 1) as tell, opened(data, source, tell, model=fitted, empty="error") as table:
         if model is not None:
             options |= component_options(fitted, component, table)
+        if grouped.groups is not None:
+            options |= {"groups": groups_of(grouped.groups, table), "max_per_group": grouped.max_per_group}
         found = prove(table, k, on_step=tell, **options)
         if model is not None:
-            left_out = {"seconds", "random_state"}
+            left_out = {"seconds", "random_state", "groups", "max_per_group"}
             own = variance_given(table, **{name: value for name, value in options.items() if name not in left_out})
     if out is not None:
         found.save(out)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.joint import JointCertificate
+from rspca.certificates.words import ENDED, features_have, gap_up, times
 from rspca.report.columns import plain_text
 from rspca.report.kinds import Kind
 
@@ -23,43 +23,38 @@ def percent(share: float, digits: int = 3) -> str:
 
 def percent_up(share: float, digits: int = 2) -> str:
     """Return a share in percent, rounded up, so that "no more than" stays true; never finer than 0.001 %."""
-    value = 100.0 * share
-    if value <= 0.0:
-        return percent(0.0)
-    decimals = min(digits - 1 - math.floor(math.log10(value)), 3)
-    return f"{math.ceil(value * 10.0**decimals - 1e-9) / 10.0**decimals:.10g}\N{NO-BREAK SPACE}%"
+    return f"{100.0 * gap_up(share, digits):.10g}\N{NO-BREAK SPACE}%" if share > 0.0 else percent(0.0)
 
 
 def certificate_words(certificate: Certificate, model: Any, number: int) -> dict[str, Any]:
     """Return what is proven of a component: a sentence, its assumptions, and the numbers."""
     limited = model.groups is not None
     given = ", given the components before it" if number else ""
-    features = f"{certificate.k:,} features have" if certificate.k > 1 else "single feature has"
+    have = features_have(certificate.k, certificate.max_per_group)
     optimal = certificate.status == "optimal"
     if not _is_of(certificate, model, number):
         badge = "Bounded"
-        sentence = f"Proven: no {features} more variance than {certificate.upper:.5g}{given}. "
+        sentence = f"Proven: no {have} more variance than {certificate.upper:.5g}{given}. "
         sentence += f"Other features or loadings reach {certificate.lower:.5g}; this component " + (
             "keeps to a limit on groups." if limited else "does not have refitted loadings."
         )
     elif optimal:
         badge = "Proven optimal"
-        sentence = f"Proven optimal: no {features} more variance{given}."
+        sentence = f"Proven optimal: no {have} more variance{given}."
     else:
         badge = f"{'Gap' if certificate.gap > WEAK else 'Within'} {percent_up(certificate.gap)}"
-        sentence = f"Proven: no {features} more than {percent_up(certificate.gap)} more variance{given}."
-        if certificate.gap > WEAK:
-            sentence += " A wide gap says that the proof is weak, not that the component is bad."
-    if limited:
+        sentence = f"Proven: no {have} more than {times(certificate.gap)} times this variance{given}. "
+        sentence += gap_in_words(certificate.gap, "the component")
+    if limited and not certificate.max_per_group:  # of an earlier version
         sentence += " The bound is for features without the limit on groups."
-    best = min(certificate.bounds, key=lambda bound: bound.value)
     facts = {
         "variance reached": f"{certificate.lower:.6g}",
         "upper bound": f"{certificate.upper:.6g}",
         "gap": percent_up(certificate.gap),
-        "best bound": best.name,
-        "stopped by": certificate.stopped_by,
-        "nodes searched": f"{certificate.nodes:,}",
+    } | _course(certificate)
+    if certificate.nodes:
+        facts["nodes searched"] = f"{certificate.nodes:,}"
+    facts |= {
         "seconds": f"{certificate.seconds:.1f}",
         "assumptions": "; ".join(certificate.assumptions),
     }
@@ -69,6 +64,21 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
         "sentence": sentence,
         "facts": [[name, plain_text(value)] for name, value in facts.items()],
     }
+
+
+def gap_in_words(gap: float, what: str) -> str:
+    """Return what a gap means for the reader."""
+    share = percent_up(gap)
+    said = f"A gap of {share} means that the best possible choice has at most {share} more variance than this one."
+    if gap > WEAK:
+        return f"{said} A wide gap says that the proof is weak, not that {what} is bad."
+    return f"{said} It may have less, and often this one is the best: that is not proven."
+
+
+def _course(proof: Certificate | JointCertificate) -> dict[str, str]:
+    """Return which bound was the best, and why the proof ended."""
+    best = min(proof.bounds, key=lambda bound: bound.value)
+    return {"best bound": best.name, "ended": ENDED[proof.stopped_by]}
 
 
 def _is_of(certificate: Certificate, model: Any, number: int) -> bool:
@@ -134,15 +144,13 @@ def _joint_proof(proof: JointCertificate) -> dict[str, Any]:
         badge, sentence = "Proven optimal", f"Proven optimal: no such set of components has more {what}."
     else:
         badge = f"{'Gap' if proof.gap > WEAK else 'Within'} {percent_up(proof.gap)}"
-        sentence = f"Proven: no such set of components has more than {percent_up(proof.gap)} more {what}."
-        if proof.gap > WEAK:
-            sentence += " A wide gap says that the proof is weak, not that the components are bad."
+        sentence = f"Proven: no such set of components has more than {times(proof.gap)} times this {what}. "
+        sentence += gap_in_words(proof.gap, "the set of components")
     facts = {
         f"{what} reached": f"{proof.lower:.6g}",
         "upper bound": f"{proof.upper:.6g}",
         "gap": percent_up(proof.gap),
-        "best bound": min(proof.bounds, key=lambda bound: bound.value).name,
-        "stopped by": proof.stopped_by,
+        **_course(proof),
         "seconds": f"{proof.seconds:.1f}",
         "assumptions": "; ".join(proof.assumptions),
     }

@@ -113,7 +113,7 @@ def best_row_dual(A: Array, sparsity: Sparsity, level: float, lower: float, out_
         ) -> tuple[float, Array]:
             if abs(point[-1] - middle) > budgets.SMOOTHED_RANGE:
                 return outside, np.zeros_like(point)
-            return _smooth_row_dual(A, sparsity, point, widths)
+            return smooth_row_dual(A, sparsity, point, widths)
 
         point = np.append(Q.ravel(), log_theta)
         point = descended(objective, point, budgets.SMOOTHED_STEPS, out_of_time)
@@ -124,7 +124,7 @@ def best_row_dual(A: Array, sparsity: Sparsity, level: float, lower: float, out_
     return best
 
 
-def _smooth_row_dual(A: Array, sparsity: Sparsity, point: Array, widths: tuple[float, float]) -> tuple[float, Array]:
+def smooth_row_dual(A: Array, sparsity: Sparsity, point: Array, widths: tuple[float, float]) -> tuple[float, Array]:
     """Return the smoothed bound and its gradient in Q and log theta."""
     Q, theta = point[:-1].reshape(A.shape), float(np.exp(point[-1]))
     tops = smooth_top_sums(Q**2, sparsity.width, widths[1])

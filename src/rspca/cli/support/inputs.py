@@ -195,13 +195,23 @@ def model_file(model: Path) -> Path:
 
 
 def component_options(fitted: SparsePCA, component: int, table: Table) -> dict[str, Any]:
-    """Return loadings of a component, counted from 1, and those before it, in the order of the table's features."""
+    """Return loadings of a component, counted from 1, those before it, and groups, in the order of the table."""
+    import numpy as np
+
     from rspca.formats.matching import in_order_of
 
-    known = (getattr(fitted, name, None) for name in ("feature_names_in_", "features_"))
+    known = [getattr(fitted, name, None) for name in ("feature_names_in_", "features_")]
     components = in_order_of(table, fitted.components_, *known)
-    before = {"after": components[: component - 1]} if component > 1 else {}
-    return {"loadings": components[component - 1]} | before
+    found: dict[str, Any] = {"loadings": components[component - 1]}
+    if component > 1:
+        found["after"] = components[: component - 1]
+    groups = fitted.groups
+    if groups is not None:
+        if not isinstance(groups, int):
+            order = in_order_of(table, np.arange(components.shape[1])[None], *known)[0]
+            groups = [groups[place] for place in order]
+        found |= {"groups": groups, "max_per_group": fitted.max_per_group}
+    return found
 
 
 def groups_of(text: str | None, table: Table) -> Any:

@@ -1,0 +1,52 @@
+"""The row dual of one component: the bound of `joint_rows.row_dual` for one vector, from the semidefinite dual down.
+
+For every Q and theta > 0, x'Ax <= l_1(A - Q - Q' + diag(T_k(q_i^2)) / theta) + k theta for unit x with k non-zeros; the
+proof, which needs no semidefinite A, and the rounding are in `joint_rows.row_dual`. With Q = U / 2 and theta =
+max|U_ij| / 2 it is at most the semidefinite dual l_1(A - U) + k max|U_ij|, because T_k(q_i^2) <= k theta^2. L-BFGS from
+there converges in a few hundred steps where it stalls from a soft threshold: on 150 genes of the Khan data the gap
+falls from 9.7 % to 0.05 % for 10 features, on 150 features of the planted spike from 4.0 to 2.6 % and, for 20 features,
+from 7.6 to 6.8 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rspca.base.types import Array
+from rspca.certificates import budgets
+from rspca.certificates.bounds.joint_rows import Sparsity, row_dual, smooth_row_dual
+from rspca.certificates.bounds.smoothed import descended
+
+
+def best_row_dual_of_one(
+    A: Array, k: int, multiplier: Array, *, enough: float, out_of_time: Callable[[], bool]
+) -> float:
+    """Return the least bound on the variance of k features that is found from the multiplier of the semidefinite dual.
+
+    It ends where a finer smoothing gains little, or the bound is `enough`.
+    """
+    one, size = Sparsity(1, k, k, k), float(np.linalg.eigvalsh(A)[-1])
+    Q, theta = multiplier / 2.0, float(np.abs(multiplier).max(initial=0.0)) / 2.0
+    if not (theta > 0.0 and size > 0.0):
+        return np.inf
+    best = row_dual(A, one, Q, theta)
+    for smoothing in budgets.ROW_DUAL_SMOOTHINGS:
+        widths = (smoothing * size, smoothing * max(float(np.abs(Q).max()) ** 2, np.finfo(np.float64).tiny))
+        middle, outside = float(np.log(theta)), 10.0 * best
+
+        def objective(
+            point: Array, widths: tuple[float, float] = widths, middle: float = middle, outside: float = outside
+        ) -> tuple[float, Array]:
+            if abs(point[-1] - middle) > budgets.SMOOTHED_RANGE:
+                return outside, np.zeros_like(point)
+            return smooth_row_dual(A, one, point, widths)
+
+        point = descended(objective, np.append(Q.ravel(), middle), budgets.ROW_DUAL_STEPS, out_of_time)
+        Q, theta = point[:-1].reshape(A.shape), float(np.exp(point[-1]))
+        value = row_dual(A, one, Q, theta)
+        gain, best = best - value, min(best, value)
+        if out_of_time() or best <= enough or gain < budgets.ROW_DUAL_LEAST_GAIN * (best - enough):
+            break
+    return best
