@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,9 +11,9 @@ import numpy as np
 from rspca.base.arguments import argument
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import check_center, standardize
+from rspca.operators.convert import as_operator, check_center, standardize
 from rspca.operators.covariates import Covariate, Design, basis_of, design_of
-from rspca.operators.missing import check_missing, filled_by_means
+from rspca.operators.missing import check_missing, filled_by_means, with_nan
 from rspca.operators.moments import WithMoments
 from rspca.operators.projected import Projected
 from rspca.operators.sample_weights import checked_weights
@@ -31,6 +32,17 @@ class TakenOff(NamedTuple):
     """Columns of the design by features."""
 
 
+class SampleArguments(NamedTuple):
+    """What a caller gives for samples beside X, as it was given."""
+
+    sample_weight: Any = None
+    covariates: Any = None
+    missing: Any = "error"
+
+
+NOTHING_GIVEN = SampleArguments()
+
+
 class Samples(NamedTuple):
     """What is known of samples beside X, checked: weights, covariates, and what counts for missing values."""
 
@@ -39,11 +51,17 @@ class Samples(NamedTuple):
     missing: str = "error"
 
 
-def checked_samples(op: OperatorMixin, sample_weight: Any, covariates: Any, missing: Any, center: Any) -> Samples:
+def operator_of(X: Any, missing: Any = "error") -> OperatorMixin:
+    """Return X as an operator; with missing="mean" values that are masked are missing ones."""
+    return as_operator(with_nan(X) if check_missing(missing) == "mean" else X)
+
+
+def checked_samples(op: OperatorMixin, given: SampleArguments, center: Any) -> Samples:
     """Return what is known of the samples of X, or raise if it does not fit them."""
+    sample_weight, covariates, missing = given
     check_missing(missing)
-    for name, given in (("sample_weight", sample_weight), ("covariates", covariates)):
-        if given is not None:
+    for name, values in (("sample_weight", sample_weight), ("covariates", covariates)):
+        if values is not None:
             check_has_samples(op, name)
     if covariates is not None and not check_center(center):
         raise ValueError(
@@ -165,6 +183,23 @@ def _affine(op: OperatorMixin) -> tuple[Array, Array]:
     if isinstance(op, Centered):
         mean = op.mean
     return mean, divisor
+
+
+_OF_SAMPLES = ("samples weighted", "covariates projected out")
+"""How words about weights and covariates begin."""
+
+
+def check_said(assumptions: Iterable[str], X: Any, given: SampleArguments, center: bool) -> None:
+    """Raise if a certificate is of other weights or covariates of samples than those given."""
+    said = [words for words in assumptions if words.startswith(_OF_SAMPLES)]
+    samples = checked_samples(operator_of(X, given.missing), given, center)
+    words = [] if samples.weights is None else [_weight_words(samples.weights)]
+    words += [] if samples.design is None else [samples.design.in_words()]
+    if said != words:
+        raise ValueError(
+            f"The certificate says of samples: {'; '.join(said) or 'nothing'}. What is given says: "
+            f"{'; '.join(words) or 'nothing'}. Give the same sample_weight and covariates."
+        )
 
 
 def _description(op: OperatorMixin, center: bool, scale: bool | str) -> tuple[str, ...]:
