@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import numbers
 import os
 import warnings
@@ -48,6 +49,27 @@ class Feature(NamedTuple):
     name: Any
     loading: float
     inclusion_probability: float | None
+
+
+HINTS = {
+    "alpha": "give k, the number of features of a component, in place of a penalty: SparsePCA(k=10)",
+    "ridge_alpha": "nothing is penalized: loadings are the best ones on their k features",
+    "n_jobs": "threads are those of BLAS (threadpoolctl, OMP_NUM_THREADS) and of numba (NUMBA_NUM_THREADS)",
+    "verbose": "fit(X, on_step=print) reports progress",
+    "U_init": "there is nothing to start from: starts are found in the data",
+    "V_init": "there is nothing to start from: starts are found in the data",
+    "sample_weight": "weights of samples are an argument of fit",
+    "covariates": "covariates are an argument of fit",
+}
+"""What to do instead of options that similar classes have, those of scikit-learn's SparsePCA first."""
+
+
+class _SignatureOfInit:
+    """The signature of a class as its constructor has it: `__new__` takes anything, to say more about what is wrong."""
+
+    def __get__(self, instance: object, owner: Any) -> inspect.Signature:
+        signature = inspect.signature(owner.__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -166,6 +188,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     __metadata_request__inverse_transform = {"T": metadata_routing.UNUSED}  # noqa: RUF012
 
+    __signature__ = _SignatureOfInit()
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Say what to do instead of options that similar classes have, before Python says that they do not exist."""
+        hints = "; ".join(f"{name}: {HINTS[name]}" for name in sorted(given) if name in HINTS)
+        if hints:
+            raise TypeError(f"SparsePCA has no option {', '.join(sorted(set(given) & set(HINTS)))}. {hints}.")
+        return super().__new__(cls)
+
     def __init__(
         self,
         n_components: int = 1,
@@ -193,10 +224,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         max_iter: int = 1000,
         tol: float = 1e-7,
         random_state: Any = None,
-        **unknown: Any,
     ) -> None:
-        if unknown:
-            raise TypeError(_unknown_options(unknown))
         self.n_components = n_components
         self.k = k
         self.method = method
@@ -233,6 +261,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         on_step: OnStep | None = None,
         on_component: OnComponent | None = None,
         earlier: Sequence[Component] = (),
+        **unknown: Any,
     ) -> Self:
         """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`.
 
@@ -242,6 +271,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         names, such as a sparse matrix. `on_step`, `on_component` and `earlier` are those of :func:`decompose`:
         progress, and resuming after a stop.
         """
+        if unknown:
+            raise TypeError(
+                f"fit() does not take {', '.join(sorted(unknown))}; besides X and y it takes sample_weight, "
+                "covariates, feature_names, on_step, on_component and earlier."
+            )
         check_nothing_earlier(self.get_params(deep=False), earlier)
         loop = LoopOptions(on_step, on_component, earlier)
         fit_model(self, X, None, loop, FitArguments(sample_weight, covariates, feature_names))
@@ -546,24 +580,6 @@ class FitArguments(NamedTuple):
 
 
 NOTHING_GIVEN = FitArguments()
-
-HINTS = {
-    "alpha": "the number of features of a component is k, not the result of a penalty",
-    "ridge_alpha": "nothing is penalized: loadings are the best ones on their k features",
-    "n_jobs": "threads are those of BLAS (threadpoolctl, OMP_NUM_THREADS) and of numba (NUMBA_NUM_THREADS)",
-    "verbose": "fit(X, on_step=print) reports progress",
-    "U_init": "there is nothing to start from: starts are found in the data",
-    "V_init": "there is nothing to start from: starts are found in the data",
-    "sample_weight": "weights of samples are an argument of fit",
-    "covariates": "covariates are an argument of fit",
-}
-"""What to do instead of options that similar classes have, those of scikit-learn's SparsePCA first."""
-
-
-def _unknown_options(unknown: dict[str, Any]) -> str:
-    """Return what to say of options that do not exist."""
-    hints = "; ".join(f"{name}: {HINTS[name]}" for name in sorted(unknown) if name in HINTS)
-    return f"SparsePCA has no option {', '.join(sorted(unknown))}.{f' {hints}.' if hints else ''}"
 
 
 def fit_model(

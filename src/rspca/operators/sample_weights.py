@@ -17,6 +17,8 @@ them, leave nothing of the samples that count least."""
 
 def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight", *, least: float = 1.0) -> Array:
     """Return weights of samples as float64, one for each, or raise; they are frequencies, which add up to > `least`."""
+    if not hasattr(weights, "__len__") and hasattr(weights, "__array__"):
+        weights = np.asarray(weights)
     if np.ndim(weights) == 0:
         raise TypeError(
             f"{argument(name, weights)} must have one entry for each of the {n_samples} samples; all of them count "
@@ -33,7 +35,7 @@ def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight", *
         )
     total = float(values.sum())
     if total <= least:
-        what = "is 0 for every sample" if total == 0.0 else f"adds up to {total:g}"
+        what = "is zero for every sample" if total == 0.0 else f"adds up to {total:g}"
         raise ValueError(
             f"{name} {what}; weights are frequencies and must add up to more than {least:g}. Multiply normalized "
             "weights by the number of samples."
