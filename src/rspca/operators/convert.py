@@ -192,5 +192,6 @@ def check_finite(sums: Array, what: str = "column") -> None:
         bad = int(np.flatnonzero(~np.isfinite(sums))[0])
         raise ValueError(
             f"X contains NaN or infinite values (first in {what} {bad}). Impute them first, for example with "
-            "sklearn.impute.SimpleImputer, or drop the samples or features."
+            f"sklearn.impute.SimpleImputer, or drop the samples or features; {argument('missing', 'mean')} lets NaN "
+            "count as the mean of its column."
         )

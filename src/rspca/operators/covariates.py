@@ -137,6 +137,12 @@ def basis_of(design: Design, weights: Array | None) -> Basis:
     standard = weighted[:, varies] / lengths[varies]
     left, values, right = np.linalg.svd(standard, full_matrices=False)
     rank = int(np.count_nonzero(values > RANK_TOL * values.max(initial=0.0)))
+    used = int(np.count_nonzero(w))
+    if rank > used - 2:
+        raise ValueError(
+            f"{argument('covariates')} of rank {rank} explain all of {used} samples; nothing would be left. Give fewer "
+            "covariates or categories."
+        )
     if rank < D.shape[1]:
         constant = int(np.count_nonzero(~varies))
         message = (
@@ -144,12 +150,6 @@ def basis_of(design: Design, weights: Array | None) -> Basis:
             f"{'are constant or follow' if constant else 'follow'} from the others, and add nothing."
         )
         warnings.warn(message, UserWarning, stacklevel=6)
-    used = int(np.count_nonzero(w))
-    if rank > used - 2:
-        raise ValueError(
-            f"{argument('covariates')} of rank {rank} explain all of {used} samples; nothing would be left. Give fewer "
-            "covariates or categories."
-        )
     combination = np.zeros((D.shape[1], rank))
     combination[varies] = (right[:rank].T / values[:rank]) / lengths[varies][:, None]
     amplified = np.max(np.divide(raw, lengths, out=np.ones(len(raw)), where=varies), initial=1.0)

@@ -199,7 +199,7 @@ def check_said(assumptions: Iterable[str], X: Any, given: SampleArguments, cente
     if said != words:
         raise ValueError(
             f"The certificate says of samples: {'; '.join(said) or 'nothing'}. What is given says: "
-            f"{'; '.join(words) or 'nothing'}. Give the same sample_weight and covariates."
+            f"{'; '.join(words) or 'nothing'}. Give the same {argument('sample_weight')} and {argument('covariates')}."
         )
 
 

@@ -81,10 +81,10 @@ class Products:
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T in float64, and T = X V - intercept shift'; a centering wrapper subtracts `shift` from scores."""
-        if self.row_weights is None:
-            scores = self.matmat(V) - as_type(shift, self.dtype)
-        else:
-            scores = self.matmat(V) - as_type(np.multiply.outer(self.intercept, shift), self.dtype)
+        scores, shift = self.matmat(V), as_type(shift, self.dtype)
+        if self.row_weights is not None:
+            shift = np.multiply.outer(as_type(self.intercept, self.dtype), np.broadcast_to(shift, scores.shape[1:]))
+        scores = scores - shift
         return as_float64(self.rmatmat(scores)), scores
 
     def gram(self, V: Array) -> Array:

@@ -24,6 +24,7 @@ def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight", *
             f"{argument(name, weights)} must have one entry for each of the {n_samples} samples; all of them count "
             "alike without it."
         )
+    name = argument(name)
     check_length(name, weights, n_samples, "samples")
     values = real_array(name, weights)
     if not np.isfinite(values).all():
