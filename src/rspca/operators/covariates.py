@@ -153,7 +153,8 @@ def basis_of(design: Design, weights: Array | None) -> Basis:
     combination = np.zeros((D.shape[1], rank))
     combination[varies] = (right[:rank].T / values[:rank]) / lengths[varies][:, None]
     amplified = np.max(np.divide(raw, lengths, out=np.ones(len(raw)), where=varies), initial=1.0)
-    errors = (m + 64) * EPS * amplified * values.max(initial=1.0) / values[:rank]
+    # The first mean is off by the rounding of its sum, the second by that of what is left: only its square remains.
+    errors = (m + 64) * EPS * (1.0 + (m + 64) * EPS * amplified) * values.max(initial=1.0) / values[:rank]
     return Basis(left[:, :rank], errors, means, combination)
 
 
