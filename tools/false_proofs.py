@@ -5,6 +5,7 @@ python tools/false_proofs.py --cases 2000 --first 90000     other seeds
 python tools/false_proofs.py --tall --cases 3000  data with up to 100 samples, and several components found in turn
 python tools/false_proofs.py --grouped --cases 2000   supports that groups limit, and components found in turn with them
 python tools/false_proofs.py --duals --cases 1000 the optimized duals and the soft threshold by blocks, each on its own
+python tools/false_proofs.py --samples --cases 3000         samples with weights and covariates; also with --tall
 Prints what was wrong, if anything, and the figures by family; exit 1 if a bound was false.
 """
 
@@ -15,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,21 +27,21 @@ from support.exact_cases import check_case, check_fit, exact_case  # noqa: E402
 from support.score_cases import check_duals  # noqa: E402
 
 
-def examined(seed: int) -> tuple[int, str, list[str], int, int]:
+def examined(seed: int, *, of_samples: bool = False) -> tuple[int, str, list[str], int, int]:
     """Return the seed, its family, what was wrong, and how many certificates, and how many of them "optimal"."""
-    family = exact_case(seed).family
+    family = exact_case(seed, of_samples=of_samples).family
     try:
-        results = check_case(seed)
+        results = check_case(seed, of_samples=of_samples)
     except Exception as error:
         return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
 
 
-def examined_tall(seed: int) -> tuple[int, str, list[str], int, int]:
+def examined_tall(seed: int, *, of_samples: bool = False) -> tuple[int, str, list[str], int, int]:
     """Return the same of tall data, for every k and for components found one after another."""
-    family = exact_case(seed, tall=True).family
+    family = exact_case(seed, tall=True, of_samples=of_samples).family
     try:
-        results = check_case(seed, tall=True) + check_fit(seed)
+        results = check_case(seed, tall=True, of_samples=of_samples) + check_fit(seed, of_samples=of_samples)
     except Exception as error:
         return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
@@ -73,6 +75,7 @@ def main() -> int:
     parser.add_argument("--tall", action="store_true", help="more samples than features")
     parser.add_argument("--grouped", action="store_true", help="supports that groups limit")
     parser.add_argument("--duals", action="store_true", help="single bounds in place of certificates")
+    parser.add_argument("--samples", action="store_true", help="with weights and covariates of samples")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "tools" / "results" / "false_proofs.txt")
     options = parser.parse_args()
@@ -86,6 +89,8 @@ def main() -> int:
     say(f"machine: {machine()}")
     kinds = ((options.duals, examined_duals), (options.grouped, examined_grouped), (options.tall, examined_tall))
     examine = next((one for wanted, one in kinds if wanted), examined)
+    if options.samples:
+        examine = partial(examined_tall if options.tall else examined, of_samples=True)
     seeds = range(options.first, options.first + options.cases)
     with ProcessPoolExecutor(options.processes) as pool:
         for seed, family, findings, count, proven in pool.map(examine, seeds, chunksize=20):

@@ -33,6 +33,7 @@ from rspca.linalg.vectors import nonzeros, oriented
 from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import checked_settings, decompose_checked
 from rspca.operators.convert import as_operator, balanced, standardize
+from rspca.operators.prepared import SampleArguments
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -60,11 +61,14 @@ def decompose(
     constraint: str | None = None,
     shared_support: bool = False,
     nonnegative: bool = False,
+    missing: str = "error",
     certify: bool = False,
     certify_seconds: float = 30.0,
     max_iter: int = 1000,
     tol: float = 1e-7,
     random_state: RandomState = None,
+    sample_weight: Any = None,
+    covariates: Any = None,
     on_step: OnStep | None = None,
     on_component: OnComponent | None = None,
     earlier: Sequence[Component] = (),
@@ -83,6 +87,10 @@ def decompose(
         "both" also returns the sparse left vectors of Algorithm 2: components of the transpose of the centered X.
     k_samples : int or sequence of int
         Samples per left vector, with side="both".
+    sample_weight : array of n_samples, optional
+        How often each sample counts: a weight of 2 is a sample given twice, 0 one left out.
+    covariates : array, frame or mapping, optional
+        What is known of the samples and is projected out, with an intercept; texts are categories.
     on_step : callable
         Called with a Step as the work proceeds; an exception in it stops the work.
     on_component : callable
@@ -109,7 +117,7 @@ def decompose(
     given = dict(locals())
     check_nothing_earlier(given, earlier)
     settings = checked_settings(given)
-    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
+    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier), sample_weight, covariates)
 
 
 @overload
@@ -129,6 +137,9 @@ def certify(
     scale: bool | str = False,
     groups: Any = None,
     max_per_group: int = 1,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate: ...
@@ -151,6 +162,9 @@ def certify(
     scale: bool | str = False,
     groups: Any = None,
     max_per_group: int = 1,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> JointCertificate: ...
@@ -172,6 +186,9 @@ def certify(
     scale: bool | str = False,
     groups: Any = None,
     max_per_group: int = 1,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate | JointCertificate:
@@ -207,6 +224,8 @@ def certify(
         most `max_per_group` features of each group are compared: what is found keeps to that, and so does the bound.
     max_per_group : int
         Features of one group, with `groups`.
+    sample_weight, covariates, missing
+        As in :func:`decompose`: what is certified are the data that they leave.
 
     Returns
     -------
@@ -229,6 +248,7 @@ def certify(
         "tol": tol,
         "center": center,
         "scale": scale,
+        "of_samples": SampleArguments(sample_weight, covariates, missing),
         "random_state": random_state,
         "on_step": on_step,
     }

@@ -159,12 +159,50 @@ def test_a_model_must_be_fitted_first(use):
 
 
 # issue 14, item 9
-def test_sample_weights_are_refused_and_only_repeated_rows_are_advised():
-    for call in (SparsePCA(k=2).fit, SparsePCA(k=2).fit_transform):
-        message = r"does not take sample_weight(?!.*square root).*not supported yet; repeating a row w times"
-        refused(partial(call, X, sample_weight=np.ones(M)), TypeError, message)
-    refused(lambda: SparsePCA(k=2).fit(X, on_stp=print), TypeError, "does not take on_stp; .*on_step(?!.*eight)")
-    refused(lambda: model().score(X, sample_weight=np.ones(M)), TypeError, "sample_weight")
+def test_arguments_that_fit_does_not_have_are_refused():
+    refused(lambda: SparsePCA(k=2).fit(X, on_stp=print), TypeError, "does not take on_stp; .*on_step")
+
+
+# issue 19, items 1 to 3
+@pytest.mark.parametrize(("given", "error", "message"), [
+    ({"sample_weight": 2.0}, TypeError, "one entry for each of the"),
+    ({"sample_weight": np.ones(M + 1)}, ValueError, f"has {M + 1} entries for {M} samples"),
+    ({"sample_weight": np.ones((M, 2))}, ValueError, "2 dimensions"),
+    ({"sample_weight": -np.ones(M)}, ValueError, "is negative for sample 0"),
+    ({"sample_weight": np.full(M, np.nan)}, ValueError, "NaN or infinite"),
+    ({"sample_weight": np.zeros(M)}, ValueError, "is zero for every sample"),
+    ({"sample_weight": np.full(M, 1.0 / M)}, ValueError, "Multiply normalized weights by the number of samples"),
+    ({"sample_weight": ["a"] * M}, TypeError, "sample_weight has dtype"),
+    ({"sample_weight": np.append(np.ones(M - 1), 1e-20)}, ValueError, "at most a factor of"),
+    ({"covariates": "batch"}, TypeError, "a mapping from names to columns"),
+    ({"covariates": np.ones((M + 1, 2))}, ValueError, f"one entry for each of the {M} samples"),
+    ({"covariates": {"age": np.full(M, np.nan)}}, ValueError, "Covariate age is missing or not finite"),
+    ({"covariates": {"batch": ["a", None] * (M // 2) + ["a"] * (M % 2)}}, ValueError, "Covariate batch is missing"),
+    ({"covariates": np.eye(M)}, ValueError, "explain all of"),
+    ({"covariates": {}}, ValueError, "has no columns"),
+    ({"feature_names": ["a"]}, ValueError, "feature_names has 1 entries"),
+    ({"feature_names": ["a"] * X.shape[1]}, ValueError, "has 'a' twice"),
+])  # fmt: skip
+def test_what_does_not_fit_the_samples_is_refused(given, error, message):
+    refused(lambda: SparsePCA(k=2).fit(X, **given), error, message)
+
+
+# issue 19, items 1 to 3
+def test_what_cannot_be_weighted_projected_or_filled_is_refused():
+    ages = np.arange(M, dtype=float)
+    refused(lambda: SparsePCA(k=2, center=False).fit(X, covariates=ages), ValueError, "need center=True")
+    refused(lambda: SparsePCA(k=2, missing="median").fit(X), ValueError, "missing='median' is not known")
+    gram = rspca.GramOperator(np.eye(3))
+    refused(lambda: SparsePCA(k=2).fit(gram, sample_weight=np.ones(3)), ValueError, "a Gram matrix has none")
+    refused(lambda: SparsePCA(k=2).fit(gram, covariates=np.ones(3)), ValueError, "a Gram matrix has none")
+    both = partial(rspca.decompose, X, 1, k=2, side="both", k_samples=2)
+    refused(lambda: both(sample_weight=np.ones(M)), ValueError, "side='both' chooses samples too")
+    refused(lambda: model().transform(X, covariates=ages), ValueError, "fitted without any")
+    taken = SparsePCA(k=2).fit(X, covariates={"age": ages})
+    refused(lambda: taken.transform(X), ValueError, r"fitted with covariates \(age\)")
+    refused(lambda: taken.score(X), ValueError, r"fitted with covariates \(age\)")
+    refused(lambda: taken.transform(X, covariates={"weight": ages}), ValueError, "do not have age")
+    refused(lambda: taken.transform(X, covariates=np.ones((M, 2))), ValueError, r"has 2 column\(s\); the fit had 1")
 
 
 # The number of features, components and the other options

@@ -69,6 +69,37 @@ def test_a_cluster_gives_the_answer_of_one_machine_and_columns_stay_there_if_man
         np.testing.assert_allclose(there.explained_variance_, here.explained_variance_, rtol=1e-9)
 
 
+# issue 19, items 1 to 3
+@pytest.mark.parametrize("shape", [(200, 40), (40, 200)])
+@pytest.mark.parametrize("limit", [FETCHED_BYTES, 100])
+def test_weights_covariates_and_missing_values_reach_the_workers(client, shape, limit, monkeypatch):
+    monkeypatch.setattr("rspca.operators.cluster.FETCHED_BYTES", limit)
+    monkeypatch.setattr("rspca.operators.cluster.SMALL_FETCH_BYTES", min(limit, 1 << 22))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape) @ np.diag(np.linspace(1.0, 2.0, shape[1])) + 3.0
+    X[rng.random(shape) < 0.05] = np.nan
+    options = {"k": 8, "missing": "mean", "random_state": 0, "scale": True}
+    given = {"sample_weight": rng.uniform(0.0, 3.0, shape[0]), "covariates": rng.standard_normal((shape[0], 2))}
+    here = rspca.decompose(X, 2, **options, **given)
+    there = rspca.decompose(array.from_array(X, chunks=(20, 20)), 2, **options, **given)
+    np.testing.assert_allclose(there.loadings, here.loadings, atol=1e-10)
+    np.testing.assert_allclose(there.explained_variance, here.explained_variance, rtol=1e-10)
+
+
+def test_workers_weigh_people_of_a_plink_file(client, tmp_path):  # issue 19, item 1
+    pytest.importorskip("numba", reason="packed genotypes need numba")
+    X = rspca.datasets.make_genotypes(101, 600)[0].astype(float)
+    X[np.random.default_rng(0).random(X.shape) < 0.02] = np.nan
+    rspca.formats.write_plink(tmp_path / "a.bed", X)
+    weights = np.random.default_rng(1).integers(0, 3, 101)
+    tables = rspca.read(tmp_path / "a.bed", client=client, dtype=float), rspca.read(tmp_path / "a.bed", dtype=float)
+    for scale in (False, "patterson"):
+        there, here = (
+            rspca.decompose(one, 2, k=20, scale=scale, sample_weight=weights, random_state=0) for one in tables
+        )
+        np.testing.assert_allclose(there.loadings, here.loadings, atol=1e-10)
+
+
 def test_workers_open_their_own_range_of_a_plink_file(client, tmp_path):
     pytest.importorskip("numba", reason="packed genotypes need numba")
     X = rspca.datasets.make_genotypes(201, 6000)[0].astype(float)

@@ -65,6 +65,7 @@ def test_every_kernel_agrees_with_its_numpy_twin(shape, missing, seed, dtype, co
         ("add_rows", (weights, fill, incomplete), np.zeros((columns, 4, width))),
         ("unpack_rows", (fill, incomplete), np.zeros((k, 4 * width), dtype=dtype)),
         ("count_rows", (mask,), np.zeros((k, 3), dtype=np.int64)),
+        ("weigh_rows", (kernels.planar(rng.uniform(0, 2, (m, 1)), width),), np.zeros((k, 3))),
     ):
         twin = out.copy()
         getattr(kernels, name)(packed, rows, 0, k, *given_, out)

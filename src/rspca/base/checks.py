@@ -220,6 +220,7 @@ def without_mask(X: Any) -> Any:
         hidden = int(np.count_nonzero(np.ma.getmaskarray(X)))
         raise ValueError(
             f"X hides {hidden} value(s) under a mask. Impute them first, for example with "
-            "sklearn.impute.SimpleImputer on X.filled(np.nan), or drop the samples or features."
+            f"sklearn.impute.SimpleImputer on X.filled(np.nan), or drop the samples or features; "
+            f"{argument('missing', 'mean')} lets them count as the mean of their column."
         )
     return X.data

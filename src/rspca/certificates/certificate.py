@@ -16,6 +16,7 @@ from rspca.base.checks import reason, shown
 from rspca.base.types import Array
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, value_of
 from rspca.certificates.words import ENDED, features_have, times
+from rspca.operators.prepared import SampleArguments
 
 FORMAT = "rspca certificate 1"
 STOPPED_BY = tuple(ENDED)
@@ -123,6 +124,9 @@ class Certificate:
         after: Any = None,
         deflation: str = "schur",
         groups: Any = None,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        missing: str = "error",
         seconds: float = 60.0,
         tol: float = 1e-6,
     ) -> bool:
@@ -133,9 +137,12 @@ class Certificate:
         if a bound no larger than its `upper`, up to the relative tolerance `tol` of the caller, is proven, and if
         "optimal" stands only where upper and lower agree to `tol`. A certificate that depends on earlier components
         needs them, `after`, and how they were removed, as :func:`certify` does; one for supports that groups limit
-        needs the `groups`.
+        needs the `groups`, one of weighted samples the weights, and one of data without covariates these.
         """
-        return _CONFIRMATIONS[0](self, X, after=after, deflation=deflation, groups=groups, seconds=seconds, tol=tol)
+        given = SampleArguments(sample_weight, covariates, missing)
+        return _CONFIRMATIONS[0](
+            self, X, after=after, deflation=deflation, groups=groups, of_samples=given, seconds=seconds, tol=tol
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as JSON knows it."""

@@ -20,6 +20,7 @@ NAMES = {
     "random_state": ("seed",),
     "certify_seconds": ("seconds",),
     "client": ("scheduler",),
+    "sample_weight": ("weights",),
     "dataset": ("name",),
 }
 """Arguments of the library that commands have under other names; the first that a command has is meant."""
