@@ -17,6 +17,7 @@ ROWS = (
     "rspca.methods.greedy:GREEDY",
     "rspca.methods.spannogram:SPANNOGRAM",
     "rspca.methods.dspca:DSPCA",
+    "rspca.methods.topics:TOPICS",
     "rspca.methods.pca:PCA",
 )
 """Where the row of each method is: next to its finder."""

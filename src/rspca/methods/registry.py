@@ -53,6 +53,8 @@ class Method:
     """Whether components have all features, whatever k is."""
     rounds: bool = False
     """Whether it rounds a relaxed vector: `solver`, `rounding`, `s`, ... of SparsePCA, and groups, are its options."""
+    parts: bool = False
+    """Whether it finds nonnegative parts of X, which need samples, not directions of most variance."""
     own_deflation: Deflation | None = None
     """What deflation="own" is; the default where there is one."""
     defaults: Mapping[str, Any] | None = None
