@@ -60,7 +60,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features per component. More than there are features: all of them, with a warning.
     method : str, default="rspca"
         A key of ``rspca.METHODS``. Options from `solver` to `n_draws`, and `polish`, `max_iter` and `tol`, belong to
-        "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``.
+        "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``. Or "topics": nonnegative parts
+        of data without negative entries, with center=False; see ``rspca.text.topics``.
     solver : {"linearized", "projected"}, default="linearized"
         Stage 1. "projected" is the paper's; its fixed point is not stationary for the relaxed problem.
     rounding : {"exact", "bernoulli"}, default="exact"

@@ -512,8 +512,9 @@ PARTS_MORE_DIRECTIONS = 10
 """Vectors of that block beyond the number of topics: benchmarks/text.py."""
 REBUILT_STEPS = 8
 """Steps of the ascent that chooses the words; more gain little and cost coherence: benchmarks/text.py."""
-REBUILT_FIRST_STEP = 0.4
-"""First step, in units of 1 / (length of the longest column): about a tenth of the loadings: benchmarks/text.py."""
+REBUILT_FIRST_STEP = 1.2
+"""First step, in units of 1 / (squared length of the longest column), so that a tenth of the words change:
+benchmarks/text.py."""
 REBUILT_STEP_GROWS = 2.0
 """Factor of the step after one that gained: not tuned."""
 REBUILT_STEP_FALLS = 3.0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.loop import eligible_features, numerical_rank
 from rspca.base.types import Array, Report
 from rspca.operators.base import OperatorMixin
 
@@ -40,6 +41,7 @@ def nonnegative_parts(op: OperatorMixin, count: int, rng: np.random.Generator, r
         report("parts", n_iter, total - error)
         converged = before - error <= budgets.PARTS_TOL * max(total - error, 0.0)
         before = error
+    H = np.where(np.isin(np.arange(op.shape[1]), eligible_features(op)), H, 0.0)
     return Parts(_without_empty(op, H, W), n_iter, converged)
 
 
@@ -59,13 +61,13 @@ def _start(op: OperatorMixin, count: int, rng: np.random.Generator) -> Array:
         basis = np.linalg.qr(_product(op.gram(basis)))[0]
     scores = _product(op.matmat(basis))
     values, turn = np.linalg.eigh(scores.T @ scores)
-    leading = np.argsort(-values, kind="stable")[:count]
+    leading = np.argsort(-values, kind="stable")[: min(count, numerical_rank(values, op))]
     vectors, scores = basis @ turn[:, leading], scores @ turn[:, leading]
     rows = []
     for v, t in zip(vectors.T, scores.T, strict=True):
         sides = [(np.maximum(sign * v, 0.0), np.maximum(sign * t, 0.0)) for sign in (1.0, -1.0)]
         rows.append(max(sides, key=lambda side: float(np.linalg.norm(side[0]) * np.linalg.norm(side[1])))[0])
-    return np.array(rows)
+    return np.array(rows).reshape(-1, op.shape[1])
 
 
 def _without_empty(op: OperatorMixin, H: Array, W: Array) -> Array:

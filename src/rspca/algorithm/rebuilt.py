@@ -31,7 +31,7 @@ def rebuilding_supports(op: OperatorMixin, weights: Array, ks: list[int], report
     """
     allowed = weights.T > 0.0
     state = _state(op, _thresholded(weights.T, ks))
-    step = budgets.REBUILT_FIRST_STEP / max(float(np.sqrt(op.sq_norms.max())), np.finfo(float).tiny)
+    step = budgets.REBUILT_FIRST_STEP / max(float(op.sq_norms.max()), np.finfo(float).tiny)
     for number in range(budgets.REBUILT_STEPS):
         images = _product(op.matmat(state.coefficients))
         unexplained = images - state.basis @ (state.basis.T @ images)

@@ -72,7 +72,7 @@ def certify(
     from rspca.cli.support.results import beside_the_model, certificate_document
 
     model, component = certified.model, certified.component
-    options = source.options() | {"seconds": seconds, "random_state": seed} | several.options()
+    options = source.options(data) | {"seconds": seconds, "random_state": seed} | several.options()
     check_file(out)
     fitted: Any = None
     if model is not None:
@@ -80,7 +80,7 @@ def certify(
             raise ValueError(
                 "--model certifies one of its components: leave -n, --constraint and --shared-support out."
             )
-        if source.options() != Preparing().options():
+        if (source.scale, source.center) != (Preparing.scale, Preparing.center):
             raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
         fitted, file = loaded(model)
         if component > fitted.n_components_:

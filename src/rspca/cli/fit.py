@@ -9,6 +9,7 @@ import typer
 
 from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, command, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
+from rspca.formats import registry
 
 if TYPE_CHECKING:
     from rspca.algorithm.results import Component
@@ -28,7 +29,9 @@ def fit(
         int | None, typer.Option("-n", parser=whole(1), help="Components; 1, or as many as numbers after -k.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("rspca-out"),
-    method: Annotated[str, typer.Option(help="A method; rspca compare lists them.")] = "rspca",
+    method: Annotated[
+        str | None, typer.Option(help="A method; rspca compare lists them. Documents: topics, else rspca.")
+    ] = None,
     deflation: Annotated[
         str, typer.Option(metavar="schur|projection|orthogonal", help="What is removed before the next component.")
     ] = "schur",
@@ -50,12 +53,13 @@ def fit(
     reading: Reading,
     talking: Talking,
 ) -> None:
-    """Find components; write components.csv, scores.csv, model.npz and report.html.
+    """Find components; write components.csv, scores.csv, model.npz and report.html; of documents also shares.csv.
 
     rspca fit expression.csv -k 50 -n 2 -o out
     rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
     rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type
-    rspca fit docs/ -k 60 -n 4
+    rspca fit docs/ -k 20 -n 10
+    rspca fit CISI.ALL cran.all.1400 MED.ALL -k 20 -n 10 --empty drop
     rspca fit expression.csv -k 20 -n 5 --joint --certify
     rspca fit expression.csv -k 20 -n 2 --constraint uncorrelated
     rspca fit large.npy -k 100 -n 20 -o out --resume
@@ -76,8 +80,10 @@ def fit(
     from rspca.estimator import SparsePCA, fit_model
     from rspca.methods.decompose import checked_settings
 
-    options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
+    options = _options(k, n, preparing, data) | {"deflation": deflation, "random_state": seed}
     options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.given()
+    variance = certify or groups is not None or deflation != "schur" or bool(several.given())
+    options["method"] = _method(method, data, variance=variance)
     count, model = options["n_components"], SparsePCA(**options)
     settings = checked_settings(model.get_params(deep=False))  # before a large file is read
     check_folder(out, [*RESULTS, PARTIAL, LOCK])
@@ -109,20 +115,25 @@ def fit(
                 page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
                 page |= {"documents": documents, "title": ", ".join(path.name for path in data)}
                 written, replaced = _write(out, model, table, scores, page if report else None)
-        for line in model_lines(model, table, scores, documents=documents is not None):
+        for line in model_lines(model, table, scores, documents=table.terms is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
         if talking.json:
             _answer(talking, out, model, table, written, {"replaced": replaced, "provenance": origin})
 
 
-def _options(k: str, n: int | None, preparing: Preparing) -> dict[str, Any]:
+def _method(method: str | None, data: list[Path], *, variance: bool) -> str:
+    """Return the method: for documents "topics", unless another option needs components of most variance."""
+    return method or ("topics" if registry.are_documents(data) and not variance else "rspca")
+
+
+def _options(k: str, n: int | None, preparing: Preparing, data: list[Path]) -> dict[str, Any]:
     """Return how many components of how many features, and how columns are prepared, as SparsePCA names them."""
     ks = whole_numbers("-k", k)
     count = n or len(ks)
     if len(ks) not in (1, count):
         raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
-    return {"n_components": count, "k": ks[0] if len(ks) == 1 else ks, **preparing.options()}
+    return {"n_components": count, "k": ks[0] if len(ks) == 1 else ks, **preparing.options(data)}
 
 
 def _earlier(partial: Partial, *, resume: bool) -> list[Component]:
@@ -140,19 +151,25 @@ def _write(
 ) -> tuple[list[str], list[str]]:
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
-    from rspca.cli.support.outputs import write_components, write_scores
+    from rspca.cli.support.outputs import write_components, write_scores, write_shares
     from rspca.report import write_report
+    from rspca.text import has_shares
 
-    written = ["components.csv", "scores.csv", "model.npz", *([] if page is None else ["report.html"])]
+    shares = has_shares(model)
+    written = ["components.csv", "scores.csv", "model.npz", *(["shares.csv"] if shares else [])]
+    written += [] if page is None else ["report.html"]
     replaced = [name for name in written if (out / name).exists()]
     with replaced_together():
         model.save(out / "model.npz")
         write_components(out / "components.csv", model, table)
         write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+        if shares:
+            write_shares(out / "shares.csv", scores, table.sample_names, table.samples)
         if page is not None:
             write_report(out / "report.html", model, scores=scores, **page)
-    if page is None and (out / "report.html").exists():
-        typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
+    for name in ("shares.csv", "report.html"):
+        if name not in written and (out / name).exists():
+            typer.echo(f"rspca: {out / name} is not of this fit, but of an earlier one.", err=True)
     return written, replaced
 
 

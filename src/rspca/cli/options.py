@@ -76,14 +76,18 @@ class Preparing:
         str,
         typer.Option(metavar="no|yes|patterson", help="Divide columns: yes: unit variance; patterson: genotypes."),
     ] = "no"
-    center: Annotated[bool, typer.Option(help="Subtract column means.")] = True
+    center: Annotated[
+        bool | None,
+        typer.Option("--center/--no-center", help="Subtract column means, or not; documents: not, else yes."),
+    ] = None
 
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the library."""
+    def options(self, data: list[Path]) -> dict[str, Any]:
+        """Return the arguments of the library for these files: documents are not centered unless that is given."""
         known: dict[str, bool | str] = {"no": False, "yes": True, "patterson": "patterson"}
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
-        return {"scale": known[self.scale], "center": self.center}
+        center = not registry.are_documents(data) if self.center is None else self.center
+        return {"scale": known[self.scale], "center": center}
 
 
 @dataclass(frozen=True)

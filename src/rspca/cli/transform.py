@@ -23,6 +23,9 @@ def transform(
         typer.Argument(help="Data with the features of the model.", show_default=False, callback=named_files),
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Documents: the leading topic and the share of each, not the scores.")
+    ] = False,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -32,24 +35,29 @@ def transform(
 
     rspca transform out/model.npz new.csv -o scores.csv
     rspca transform topics new_documents/ -o scores.csv
+    rspca transform topics new_documents/ --shares
     rspca transform out other_study.bed --chromosomes all | head
     """
     from rspca.cli.support.inputs import loaded, opened
-    from rspca.cli.support.outputs import check_file, write_scores
+    from rspca.cli.support.outputs import check_file, write_scores, write_shares
     from rspca.cli.support.progress import shown
     from rspca.genetics.alleles import are_snps
+    from rspca.text import has_shares, shares_of
 
     check_file(out)
     fitted, _ = loaded(model)
+    if shares and not has_shares(fitted):
+        raise ValueError("--shares needs a model of documents that was not centered and has no negative loading.")
     with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True) as table:
         scores = fitted.transform(table)
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
             _report_match(fitted.match(table), table, data, talking)
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
-        talking.answer({"samples": dict(samples), "scores": scores} | _unknown_words(table), "")
+        numbers = {"shares": shares_of(scores)} if shares else {}
+        talking.answer({"samples": dict(samples), "scores": scores} | numbers | _unknown_words(table), "")
     if out is not None or not talking.json:
-        write_scores(out, scores, table.sample_names, table.samples)
+        (write_shares if shares else write_scores)(out, scores, table.sample_names, table.samples)
 
 
 def _unknown_words(table: Any) -> dict[str, Any]:

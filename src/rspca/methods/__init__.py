@@ -17,10 +17,11 @@ ROWS = (
     "rspca.methods.greedy:GREEDY",
     "rspca.methods.spannogram:SPANNOGRAM",
     "rspca.methods.dspca:DSPCA",
-    "rspca.methods.topics:TOPICS",
     "rspca.methods.pca:PCA",
 )
 """Where the row of each method is: next to its finder."""
 METHODS: dict[str, Method] = {method.name: method for method in map(load, ROWS)}
+PARTS: dict[str, Method] = {method.name: method for method in map(load, ("rspca.methods.topics:TOPICS",))}
+"""Methods for nonnegative parts of samples, not for directions of most variance: `compare` has nothing to say of them."""
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "PARTS", "Method"]

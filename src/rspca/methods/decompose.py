@@ -32,7 +32,7 @@ from rspca.certificates.certify import prover
 from rspca.certificates.joint import JointCertificate, certify_joint_prepared
 from rspca.linalg.explained_variance import added_squares, largest_cosine
 from rspca.linalg.vectors import spread_columns
-from rspca.methods import METHODS
+from rspca.methods import METHODS, PARTS
 from rspca.methods.combinations import TOGETHER, check_combination
 from rspca.methods.registry import Method, MethodSettings
 from rspca.methods.together import Restrictions, together
@@ -67,8 +67,9 @@ class Settings(NamedTuple):
 
 def checked_settings(given: Mapping[str, Any]) -> Settings:
     """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
-    check_choice("method", given["method"], METHODS)
-    method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
+    known = METHODS | PARTS
+    check_choice("method", given["method"], known)
+    method, options = known[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
     check_combination(given)

@@ -21,7 +21,7 @@ def topics(op: OperatorMixin, ks: list[int], report: Report, *, seed: int = 0) -
     """Yield k words of each topic, the topic of the largest scores first.
 
     X is factorized into nonnegative parts. Of each part k features are chosen together for all parts: those whose
-    scores rebuild X best. Loadings ("naive") are the weights of these features in the part. For data without negative
+    scores rebuild X best. Loadings are the weights of these features in the part. For data without negative
     entries that are not centered, such as tf-idf of documents. `seed` is that of the start, which is accurate enough to
     depend on it little.
     """
@@ -48,4 +48,4 @@ def check_topics(op: OperatorMixin, ks: list[int], options: dict[str, Any]) -> d
     return options
 
 
-TOPICS = Method("topics", topics, check_topics, joint=True, parts=True)
+TOPICS = Method("topics", topics, check_topics, joint=True, own_loadings=True)

@@ -173,9 +173,17 @@ class Documents(Sequence[str]):
         return " ".join(itertools.islice(lines(self.path / name, self.encoding), _BEGINNING))
 
 
-def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
-    """Return the documents, if the samples are some: a folder of text, or a file with one on each line."""
-    return None if table.terms is None else Documents(data[0], table.sample_names, reading.encoding or "utf-8")
+def documents_of(data: list[Path], table: Table, reading: Reading) -> Sequence[str] | None:
+    """Return the documents, if the samples have a text: files of a folder, lines, or those of SMART files."""
+    reader, encoding = registry.reader_of(data[0]), reading.encoding or "utf-8"
+    if table.terms is None or reader is None or "encoding" not in reader.options:
+        return None
+    if reader.several:
+        from rspca.formats.smart_table import smart_texts
+
+        texts = dict(zip(*smart_texts(data, encoding)[0], strict=True))
+        return [texts[str(name)] for name in table.sample_names]
+    return Documents(data[0], table.sample_names, encoding)
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
