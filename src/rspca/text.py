@@ -15,7 +15,7 @@ from rspca.formats.table import Table, table_of
 from rspca.formats.term_weights import TermWeights
 from rspca.formats.tf_idf import Terms, term_counts, term_matrix, tf_idf
 
-__all__ = ["TermWeights", "Terms", "has_shares", "shares", "shares_of", "term_counts", "term_matrix", "tf_idf", "topics"]
+__all__ = ["TermWeights", "Terms", "shares", "term_counts", "term_matrix", "tf_idf", "topics"]
 
 
 def topics(documents: Any, n_components: int = 10, *, k: int = 20, random_state: Any = 0, **options: Any) -> SparsePCA:
@@ -42,7 +42,7 @@ def topics(documents: Any, n_components: int = 10, *, k: int = 20, random_state:
     >>> texts = ["wing lift drag", "wing lift flow", "wing flow", "books of a library", "library books catalog"]
     >>> model = rspca.text.topics(texts, 2, k=2)
     >>> [[word.name for word in model.top_features(topic)] for topic in range(2)]
-    [['library', 'books'], ['lift', 'flow']]
+    [['books', 'library'], ['wing', 'lift']]
     """
     model = SparsePCA(n_components, k=k, method="topics", center=False, random_state=random_state)
     return model.fit(_table(documents, options))
