@@ -4,8 +4,8 @@ Run: python benchmarks/text.py   (needs Classic-3: see docs/data.md)
 
 "NMF cut" is NMF of scikit-learn with all but the k largest weights of each topic set to 0 and rows of unit length;
 documents are projected on these rows. Coherence is the mean NPMI of pairs of the ten top words, from the documents
-themselves. NMI is between the collection of a document and the topic of its largest score. "rebuilt" is the share of the
-squared tf-idf weights that a regression on the scores explains. Times are of the processor, the least of three.
+themselves. NMI is between the collection of a document and the topic of its largest score. "rebuilt" is the share of
+the squared tf-idf weights that a regression on the scores explains. Times are of the processor, the least of three.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import Report, data, machine
+from common import Report, data
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -85,7 +85,6 @@ def main() -> None:
     X, collection = table.operator.X, table.samples["collection"]
     counts = table.terms.counts
     say = Report("text.txt")
-    say(machine())
     say(f"Classic-3, {X.shape[0]} documents x {X.shape[1]} words that 3 have, {TOPICS} topics")
     nmf = lambda: NMF(TOPICS, init="nndsvd", random_state=0, max_iter=400).fit(X)  # noqa: E731
     for k in (20, 50):
@@ -94,10 +93,8 @@ def main() -> None:
         V = cut(dense.components_, k)
         say(f"\n{k} words a topic")
         say(f"  NMF cut         {described(X, collection, V, X @ V.T)}  {nmf_seconds:.2f} s")
-        say(
-            f"  topics          {described(X, collection, model.components_, model.transform(table))}  {seconds:.2f} s, "
-            f"{seconds / nmf_seconds:.2f} times NMF"
-        )
+        measures = described(X, collection, model.components_, model.transform(table))
+        say(f"  topics          {measures}  {seconds:.2f} s, {seconds / nmf_seconds:.2f} times NMF")
         for name, options in {
             "center=True": {"center": True},
             "center=False": {},

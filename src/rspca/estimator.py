@@ -27,7 +27,15 @@ from rspca.base.types import Array, OnStep
 from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
 from rspca.formats.table import Table
-from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
+from rspca.genetics.alleles import (
+    Matched,
+    Projected,
+    are_snps,
+    match_snps,
+    matched_scores,
+    matched_squares,
+    projected,
+)
 from rspca.genetics.linkage import linkage_note, linked_share
 from rspca.linalg.vectors import nonzeros
 from rspca.methods.combinations import check_nothing_earlier
@@ -83,8 +91,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Subtract column means, implicitly.
     scale : {False, True, "patterson"}, default=False
         Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
-    groups : array of labels, or int, default=None
-        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs. A
+    groups : array of labels, int, or "r2:LIMIT", default=None
+        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs, or
+        "r2:0.2": clumps of SNPs whose squared correlation with the commonest of them is above 0.2, within 500 kb. A
         component uses at most `max_per_group` features of one group: linked SNPs say the same and would fill it.
         Features without a label (None, NaN, an empty text) are in no group.
     max_per_group : int, default=1
@@ -283,6 +292,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
             raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
         return match_snps(self.features_, table.features, self._used_features())
+
+    def projected(self, table: Table, scores: Array | None = None) -> list[Projected]:
+        """Return how many SNPs of each component a table of genotypes has, and how its scores shrink without others.
+
+        `spread` compares the spread of the scores with that of the fit: about 1 for people like those of the fit.
+        `scores` are those of the table, where they are known already.
+        """
+        matched = self.match(table)
+        if scores is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # what is not used is in the result
+                scores = self.transform(table)
+        return projected(matched, self.components_[:, self._used_features()], scores, self._spread())
 
     def _weighted_as_in_fit(self, X: Any) -> Any:
         """Return X; a table of documents with the weights that words have in this model."""

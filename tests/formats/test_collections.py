@@ -68,7 +68,11 @@ def test_documents_of_a_fit_have_the_same_scores_again(collections, docword, tmp
 
 
 def test_documents_are_not_centered_unless_that_is_asked_for(collections, tmp_path):
-    for options, center, method in (((), False, "topics"), (("--center",), True, "topics"), (("--joint",), False, "rspca")):
+    for options, center, method in (
+        ((), False, "topics"),
+        (("--center",), True, "topics"),
+        (("--joint",), False, "rspca"),
+    ):
         done = call("fit", *collections, "-k", 3, "-n", 2, "-o", tmp_path / "out", "--no-report", *options)
         assert done.returncode == 0, done.stderr
         model = rspca.load(tmp_path / "out" / "model.npz")

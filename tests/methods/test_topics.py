@@ -11,7 +11,6 @@ from rspca.algorithm.rebuilt import rebuilding_supports
 from rspca.base.types import no_report
 
 
-
 def documents(seed=0, n_documents=90):
     """Counts of three subjects with four words each, and a little of all words."""
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ class _State(NamedTuple):
 
 
 def rebuilding_supports(op: OperatorMixin, weights: Array, ks: list[int], report: Report) -> list[Array]:
-    """Return k features for each row of weights >= 0, so that X is rebuilt from the scores at least as from the k largest.
+    """Return k features for each row of weights >= 0: X is rebuilt from the scores at least as from the k largest.
 
     Projected gradient steps with hard thresholds maximize |P X|^2, P the projection on the scores XV. Its gradient is
     2 X'(I - P)XC', C the coefficients of the regression of X on the scores. Only features with a weight are chosen.

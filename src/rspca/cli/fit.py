@@ -39,7 +39,10 @@ def fit(
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of all components.")] = 30.0,
     groups: Annotated[
         str | None,
-        typer.Option(metavar="BASEPAIRS|NAME|FILE", help="Windows of a .bed, a feature column, or a file of labels."),
+        typer.Option(
+            metavar="BASEPAIRS|r2:LIMIT|NAME|FILE",
+            help="Windows or clumps of a .bed, a feature column, or a file of labels.",
+        ),
     ] = None,
     max_per_group: Annotated[int, typer.Option(parser=whole(1), help="Features of one group in one component.")] = 1,
     seed: Seed = 0,
@@ -57,6 +60,7 @@ def fit(
 
     rspca fit expression.csv -k 50 -n 2 -o out
     rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
+    rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups r2:0.2
     rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type
     rspca fit docs/ -k 20 -n 10
     rspca fit CISI.ALL cran.all.1400 MED.ALL -k 20 -n 10 --empty drop

@@ -51,7 +51,7 @@ def transform(
     with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True) as table:
         scores = fitted.transform(table)
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
-            _report_match(fitted.match(table), table, data, talking)
+            _report_match(fitted.match(table), fitted.projected(table, scores), table, data, talking)
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
         numbers = {"shares": shares_of(scores)} if shares else {}
@@ -66,7 +66,7 @@ def _unknown_words(table: Any) -> dict[str, Any]:
     return {} if coverage is None else {"unknown_words": coverage._asdict()}
 
 
-def _report_match(matched: Any, table: Table, data: list[Path], talking: Talking) -> None:
+def _report_match(matched: Any, parts: Any, table: Table, data: list[Path], talking: Talking) -> None:
     """Say on stderr how the SNPs of the model were found; what is left out is a warning of the model's."""
     import numpy as np
 
@@ -81,8 +81,14 @@ def _report_match(matched: Any, table: Table, data: list[Path], talking: Talking
         )
     if talking.quiet:
         return
+    each = "; ".join(
+        f"component {part.component + 1}: {part.used} of its {part.snps} SNPs, shrinkage of the scores "
+        f"{part.shrinkage:.3f}, spread {part.spread:.3g} of that in the fit"
+        for part in parts
+    )
     typer.echo(
-        f"rspca: {used} of the {len(matched.snps)} SNPs of the model are used, {swapped} of them with alleles swapped.",
+        f"rspca: {used} of the {len(matched.snps)} SNPs of the model are used, {swapped} of them with alleles swapped. "
+        f"{each}.",
         err=True,
     )
     if uncalled:

@@ -22,6 +22,6 @@ ROWS = (
 """Where the row of each method is: next to its finder."""
 METHODS: dict[str, Method] = {method.name: method for method in map(load, ROWS)}
 PARTS: dict[str, Method] = {method.name: method for method in map(load, ("rspca.methods.topics:TOPICS",))}
-"""Methods for nonnegative parts of samples, not for directions of most variance: `compare` has nothing to say of them."""
+"""Methods for nonnegative parts of samples, not for directions of most variance, which `compare` compares."""
 
 __all__ = ["METHODS", "PARTS", "Method"]

@@ -218,9 +218,13 @@ def groups_of(text: str | None, table: Table) -> Any:
         return None if text is None else table.features[text]
     if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
+    if text.lower().startswith("r2:"):
+        return text
     if not Path(text).is_file():
         known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
-        raise ValueError(f"--groups {text} is not known; give {known}a file with one label a line, or base pairs.")
+        raise ValueError(
+            f"--groups {text} is not known; give {known}a file with one label a line, base pairs, or r2:0.2."
+        )
     labels = _lines(Path(text))
     if len(labels) != table.shape[1]:
         raise ValueError(f"{text} has {len(labels)} lines; one label for each of the {table.shape[1]} features.")
