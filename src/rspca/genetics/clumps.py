@@ -33,9 +33,9 @@ def r2_limit(groups: object) -> float | None:
 def clumps(op: OperatorMixin, features: Mapping[str, Array] | None, r2: float) -> Array:
     """Return the number of the clump of each SNP.
 
-    SNPs are taken by decreasing variance, which is by decreasing frequency of the rarer allele in equilibrium. Each that
-    is in no clump yet begins one, with all SNPs within the window that are in none yet and whose squared correlation with it is above the
-    limit. Data are read once, a block of SNPs and the window after it at a time.
+    SNPs are taken by decreasing variance, which is by decreasing frequency of the rarer allele in equilibrium. Each
+    that is in no clump yet begins one, with all SNPs within the window that are in none yet and whose squared
+    correlation with it is above the limit. Data are read once, a block of SNPs and the window after it at a time.
     """
     if features is None or "position" not in features or "chromosome" not in features:
         raise ValueError(
