@@ -14,7 +14,7 @@ DOCS_READY := .venv/.docs-ready
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs paper clean
+.PHONY: help demo test lint docs paper pages clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ docs: $(DOCS_READY) ## Build the pages in docs/_build/html and run their example
 
 paper: $(READY) ## Run the paper's experiments and build their pages
 	$(ONE_THREAD) $(BIN)/python experiments/run.py $(ARGS)
+
+pages: $(READY) ## Make all results, figures and pages again that are older than the code; hours, resumable
+	$(BIN)/python tools/pages.py $(ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf .venv build dist docs/_build docs/generated docs/gallery .coverage .coverage.* htmlcov

@@ -65,7 +65,7 @@ def test_a_backed_file_is_projected(cells, tmp_path):
 
 
 def test_what_cannot_be_projected_is_refused_by_name(cells):
-    with pytest.raises(ValueError, match="has no 'spca'; run rspca.spca first"):
+    with pytest.raises(ValueError, match=r"has no 'spca'; run rspca\.spca first"):
         rspca.singlecell.project(cells, cells)
     rspca.spca(cells, n_comps=1, k=4)
     with pytest.raises(ValueError, match="does not have 1 of the 4 genes that the components use, such as g3"):

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from support.commandline import START, call, source_folder, write_table
 from typer.testing import CliRunner
 
@@ -437,7 +438,7 @@ def test_a_terminal_sees_a_bar_with_component_and_variance_and_a_file_sees_nothi
     assert status == 0, shown
     assert "component 3 of 3, found, variance" in shown
     assert "left" in shown
-    assert "component 1:" in stdout
+    assert stdout.startswith("component   variance  features")
     assert "\x1b" not in stdout
     assert call(*arguments, cwd=tmp_path).stderr == ""
 
@@ -483,6 +484,35 @@ def test_layers_and_masks_of_anndata_are_chosen(tmp_path):
     assert found["n_features"] == 6
     wanted = rspca.SparsePCA(1, k=3, random_state=0).fit(2.0 * X[:, :6])
     assert found["components"][0]["explained_variance"] == pytest.approx(wanted.explained_variance_[0], rel=1e-9)
+
+
+def write_wine(path):
+    """Write the wine data of scikit-learn, in which the variance of one column is 99.8 % of all."""
+    wine = load_wine()
+    write_csv(path, wine.feature_names, wine.data)
+    return path
+
+
+# issue 21, item 7
+def test_a_fit_ends_with_a_table_of_its_components(tmp_path):
+    path = write_wine(tmp_path / "wine.csv")
+    lines = run("fit", path, "-k", 3, "-n", 2, "--scale", "yes", "-o", tmp_path / "out").stdout.splitlines()
+    model = rspca.load(tmp_path / "out" / "model.npz")
+    assert [line.split()[0] for line in lines[:3]] == ["component", "1", "2"]
+    for number, line in enumerate(lines[1:3]):
+        assert f"{100 * model.explained_variance_ratio_[number]:.3g} %" in line
+        assert all(feature.name in line for feature in model.top_features(number))
+    assert not any(line.startswith("hint:") for line in lines)
+
+
+# issue 21, item 7
+def test_columns_of_very_different_variance_get_a_hint(tmp_path):
+    path = write_wine(tmp_path / "wine.csv")
+    shown = run("fit", path, "-k", 3, "-o", tmp_path / "out").stdout
+    assert "hint: proline alone makes up 99." in shown
+    assert "--scale yes" in shown
+    assert "hint" not in run("fit", path, "-k", 3, "-o", tmp_path / "out", "--quiet").stdout
+    assert "hint" not in run("fit", path, "-k", 1, "-o", tmp_path / "out").stdout, "one feature is what was asked for"
 
 
 @pytest.fixture

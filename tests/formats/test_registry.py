@@ -10,6 +10,7 @@ from support.commandline import call
 import rspca
 from rspca.base.imports import load
 from rspca.formats import registry
+from rspca.report.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = {reader.name: reader for reader in registry.READERS}
@@ -70,3 +71,11 @@ def test_folders_and_gzipped_files_are_recognized(tmp_path):
     assert registry.reader_of(Path("x.vcf.gz")) is None
     assert "plink2 --vcf x.vcf.gz" in registry.advice(Path("x.vcf.gz"))
     assert registry.advice(Path("x.docx")) is None
+
+
+# issue 21, item 1
+def test_the_subject_of_every_format_has_words_on_the_page():
+    assert {row.subject for row in registry.READERS} <= set(KINDS)
+    assert registry.subject_of([Path("cells.h5ad")]) == "cells"
+    assert registry.subject_of([Path("study.bed")]) == "genotypes"
+    assert registry.subject_of([Path("table.csv.gz")]) == "table"

@@ -15,6 +15,7 @@ from support.reports import HOSTILE, WINE, fitted, hostile_report, large_model
 import rspca
 from rspca.report import render, report_content, write_report
 from rspca.report.columns import names
+from rspca.report.kinds import links
 from rspca.report.words import percent_up
 
 
@@ -268,3 +269,48 @@ def test_a_large_report_is_at_most_one_and_a_half_megabytes(extra):
     people = [f"HG{i:05d}" for i in range(2500)]
     page = render(report_content(model, scores=scores, sample_names=people, samples={"population": population}))
     assert len(page.encode()) <= 1_500_000
+
+
+# issue 21, item 1
+def test_the_page_says_which_label_a_component_separates():
+    model = fitted()
+    cultivars = np.array(["Barolo", "Grignolino", ""])[WINE.target]
+    scores = model.transform(WINE.data)
+    content = report_content(model, scores=scores, samples={"cultivar": cultivars, "alcohol": WINE.data[:, 0]})
+    assert content["labels"]["names"] == ["cultivar", "alcohol"]
+    assert content["components"][0]["separates"] == "highest in Barolo"
+    shown = content["labels"]["rows"][0][0]
+    known = WINE.target < 2
+    assert shown["strength"] == pytest.approx(np.corrcoef(scores[known, 0], WINE.target[known])[0, 1] ** 2, rel=1e-2)
+    nothing = report_content(model, scores=scores, samples={"name": [f"bottle {i}" for i in range(178)]})
+    assert nothing["labels"] is None
+    assert nothing["components"][0]["separates"] is None
+
+
+# issue 21, item 1
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("genotypes", "4 SNPs each"), ("cells", "4 genes each"), ("documents", "4 words each"), (None, "4 features each")],
+)
+def test_features_and_samples_are_called_what_they_are(kind, said):
+    content = report_content(fitted(), kind=kind)
+    assert said in content["summary"]
+    with pytest.raises(ValueError, match="kind='birds' is not known; choose one of table, genotypes"):
+        report_content(fitted(), kind="birds")
+
+
+# issue 21, item 2
+@pytest.mark.parametrize(
+    ("kind", "name", "address"),
+    [
+        ("genotypes", "rs12345", "https://www.ncbi.nlm.nih.gov/snp/"),
+        ("cells", "HLA-DRA", "https://www.ncbi.nlm.nih.gov/gene/?term="),
+        ("table", "P68871", "https://www.uniprot.org/uniprotkb/"),
+        ("genotypes", "1:1000:A:C", None),
+        ("documents", "rs12345", None),
+        ("table", "alcohol", None),
+    ],
+)
+def test_only_names_with_a_public_page_are_links(kind, name, address):
+    found = links([name, "<b>"], kind)
+    assert found == (None if address is None else {"base": address, "known": [True, False]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, command, whole, whole_numbers
+from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, Title, command, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
 from rspca.formats import registry
 
@@ -48,6 +48,7 @@ def fit(
     seed: Seed = 0,
     label: LabelOption = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    title: Title = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue after the components of a run that stopped.")
     ] = False,
@@ -80,8 +81,9 @@ def fit(
     from rspca.cli.support.outputs import RESULTS, check_folder
     from rspca.cli.support.progress import shown
     from rspca.cli.support.provenance import described, provenance
-    from rspca.cli.support.results import model_lines
+    from rspca.cli.support.results import model_lines, scaling_hint
     from rspca.estimator import SparsePCA, fit_model
+    from rspca.formats.registry import subject_of
     from rspca.methods.decompose import checked_settings
 
     options = _options(k, n, preparing, data) | {"deflation": deflation, "random_state": seed}
@@ -117,11 +119,14 @@ def fit(
                 )
                 documents, origin = documents_of(data, table, reading), provenance(inputs, seed=seed)
                 page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
-                page |= {"documents": documents, "title": ", ".join(path.name for path in data)}
+                page |= {"documents": documents, "title": title or ", ".join(path.name for path in data)}
+                page["kind"] = subject_of(data)
                 written, replaced = _write(out, model, table, scores, page if report else None)
         for line in model_lines(model, table, scores, documents=table.terms is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
+        if (hint := scaling_hint(model, table)) is not None:
+            talking.say(f"hint: {hint}")
         if talking.json:
             _answer(talking, out, model, table, written, {"replaced": replaced, "provenance": origin})
 

@@ -59,6 +59,7 @@ LabelOption = Annotated[
         "--label", metavar="NAME|FILE", help="Color samples by this: a column of the data, or a file of labels."
     ),
 ]
+Title = Annotated[str | None, typer.Option("--title", help="Title of the page; the name of the data if not given.")]
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 """Exit statuses, as shells give them for SIGINT and SIGPIPE."""

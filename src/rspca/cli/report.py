@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rspca.cli.options import LabelOption, Model, Seed, Talking, command, named_files, whole_numbers
+from rspca.cli.options import LabelOption, Model, Seed, Talking, Title, command, named_files, whole_numbers
 from rspca.cli.support.inputs import Reading
 
 
@@ -38,6 +38,7 @@ def report(
         typer.Option("--data", help="The data; otherwise scores.csv next to the model is used.", callback=named_files),
     ] = None,
     label: LabelOption = None,
+    title: Title = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html next to the model.")] = None,
     sections: Sections,
     reading: Reading,
@@ -63,7 +64,7 @@ def report(
     sections.ks()  # raises before any work
     together = page.parent.resolve() == file.parent.resolve()  # a fit that runs there would replace one of the two
     with locked_folder(file.parent) if together else nullcontext():
-        _report(file, page, data or [], reading, talking, label, sections)
+        _report(file, page, data or [], reading, talking, label, title, sections)
 
 
 def _report(
@@ -73,6 +74,7 @@ def _report(
     reading: Reading,
     talking: Talking,
     label: str | None,
+    title: str | None,
     sections: Sections,
 ) -> None:
     """Write the page of a model."""
@@ -83,6 +85,7 @@ def _report(
     from rspca.cli.support.page import write_page
     from rspca.cli.support.progress import rows_done, shown
     from rspca.cli.support.provenance import described, provenance
+    from rspca.formats.registry import subject_of
 
     fitted, _ = loaded(file)
     content: dict[str, Any] = {"title": file.resolve().parent.name}
@@ -96,7 +99,7 @@ def _report(
             content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
             samples: Any = table.samples
             content["documents"] = documents_of(data, table, reading)
-            content["title"] = ", ".join(file.name for file in data)
+            content |= {"title": ", ".join(file.name for file in data), "kind": subject_of(data)}
             if ks:
                 content["path_points"] = find_path(
                     table, ks, certify=True, seconds=sections.seconds, on_step=tell, **options
@@ -117,6 +120,7 @@ def _report(
     if "scores" in content:
         content["label"], content["samples"] = labels_of(label, content["sample_names"], samples)
     content["provenance"] = provenance(described([file, *data]), seed=fitted.random_state)
+    content["title"] = title or content["title"]
     write_page(page, fitted, **content)
     talking.say(f"written: {page}")
     if talking.json:

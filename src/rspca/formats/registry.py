@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,12 +29,12 @@ class Reader:
     about: str = ""  # one sentence for the docstring of rspca.read
     extra: str = ""  # what pip must install besides rspca
     several: bool = False  # whether several files make one table
-    documents: bool = False  # whether samples are documents: they are not centered unless that is asked for
     named: str = ""  # pattern of names, besides the suffixes; it is tried first
     mapped: bool = False  # whether files are read again and again after they were opened
     is_folder: str = ""  # (path) -> whether a folder is of this format
     companions: str = ""  # (path) -> the files that belong to this one
     complete: str = ""  # (path that does not exist) -> the path that it abbreviates
+    subject: str = "table"  # what features and samples are called: a key of rspca.report.kinds.KINDS
     relatives: Mapping[str, Advice] = field(default_factory=dict)  # suffixes that are not read, and what to do
 
     def kind(self, path: Path) -> str:
@@ -95,6 +95,7 @@ READERS = (
         about="AnnData: X or a layer, all or some of the variables.",
         extra="anndata",
         mapped=True,
+        subject="cells",
         relatives={".zarr": anndata_command("read_zarr"), ".loom": anndata_command("io.read_loom")},
     ),
     Reader(
@@ -109,6 +110,7 @@ READERS = (
         extra="genetics",
         several=True,
         mapped=True,
+        subject="genotypes",
         companions="rspca.genetics.plink:companions",
         complete="rspca.genetics.plink:with_bed_suffix",
         relatives={
@@ -126,7 +128,7 @@ READERS = (
         read="rspca.formats.documents:read_documents",
         options=("pattern", *_TEXT_OPTIONS),
         about="Documents, one on each line, or a folder with one in each file, as tf-idf of their words.",
-        documents=True,
+        subject="documents",
         is_folder="os.path:isdir",  # any folder that no row above takes
     ),
     Reader(
@@ -135,7 +137,7 @@ READERS = (
         read="rspca.formats.smart_table:read_smart_table",
         options=_TEXT_OPTIONS,
         about="SMART collections (CISI.ALL, cran.all.1400), as tf-idf of titles and abstracts; several are one table.",
-        documents=True,
+        subject="documents",
         several=True,
         named=r".+\.all(\.[0-9]+)?(\.gz)?",
     ),
@@ -145,7 +147,7 @@ READERS = (
         read="rspca.formats.docword:read_docword",
         options=("min_documents", "idf", "empty", "term_weights"),
         about="Bags of words of the UCI repository, ``docword.NAME.txt`` with ``vocab.NAME.txt``, as tf-idf.",
-        documents=True,
+        subject="documents",
         named=r"docword\..+\.txt(\.gz)?",
         companions="rspca.formats.docword:vocabulary_file",
     ),
@@ -178,13 +180,19 @@ def reader_of(path: Path) -> Reader | None:
 def are_documents(paths: Iterable[Path]) -> bool:
     """Return whether the samples of these files are documents."""
     readers = [reader_of(path) for path in paths]
-    return bool(readers) and all(reader is not None and reader.documents for reader in readers)
+    return bool(readers) and all(reader is not None and reader.subject == "documents" for reader in readers)
 
 
 def accepts(path: Path, option: str) -> bool:
     """Return whether the reader of a file has this option."""
     reader = reader_of(path)
     return reader is not None and option in reader.options
+
+
+def subject_of(paths: Sequence[Path]) -> str:
+    """Return what the features and samples of files are called: that of the first file."""
+    reader = reader_of(paths[0])
+    return "table" if reader is None else reader.subject
 
 
 def completed(path: Path) -> Path:

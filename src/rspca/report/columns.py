@@ -65,6 +65,16 @@ def column(values: Any) -> dict[str, Any]:
     return {"kind": "text", "levels": levels, "values": [None if word is None else code[word] for word in words]}
 
 
+def decoded(kept: dict[str, Any]) -> list[Any]:
+    """Return the values of a column that was made compact; None where they are missing."""
+    if "levels" in kept:
+        return [None if code is None else kept["levels"][code] for code in kept["values"]]
+    if kept["kind"] != "number":
+        return list(kept["values"])
+    unit = 10.0 ** kept["exponent"]
+    return [None if value is None else value * unit for value in kept["values"]]
+
+
 def sample_column(name: str, values: Any, wanted: bool = False) -> dict[str, Any]:
     """Return a column with how it colors points: by category, by number, or, for identifiers, not unless wanted."""
     array = _array(values)
@@ -93,5 +103,7 @@ def _array(values: Any) -> Array:
 
 
 def _missing(value: object) -> bool:
-    """Return whether a value is missing; packages have their own markers, and not all can be compared."""
-    return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))
+    """Return whether a value is missing: empty, or a marker; packages have their own, and not all can be compared."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or str(value) in ("nan", "NaT", "<NA>")

@@ -14,6 +14,8 @@ from rspca.base.types import Array
 from rspca.genetics.linkage import linkage_note
 from rspca.linalg.explained_variance import cosines
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
+from rspca.report.kinds import KINDS, kind_of, links
+from rspca.report.labels import label_table, separated
 from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary, together_words
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ MOST_FEATURES = 1000
 """Features of one component that the page lists."""
 MOST_SAMPLES = 5000
 """Samples that the scatter shows."""
+MOST_HEAT_ROWS, HEAT_FEATURES = 60, 8
+"""Rows of the table of features and components, and how many a component has in it at most."""
 TOP_SAMPLES = 5
 """Samples with the largest scores that a card names."""
 
@@ -45,6 +49,7 @@ class Extras:
     title: str | None = None
     documents: Sequence[str] | None = None
     feature_names: Sequence[Any] | None = None
+    kind: str | None = None
 
 
 def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
@@ -76,20 +81,31 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
     used = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[:MOST_FEATURES]))
     place = {index: number for number, index in enumerate(used)}
     people = _sample_names(scores, shown.sample_names)
+    kind = kind_of(model, shown.documents, shown.kind)
+    labels = None if scores is None else label_table(scores, columns)
+    listed = [f"x{i}" for i in used] if called is None else names(called, used, "feature")
     texts = None if shown.documents is None else list(shown.documents)
     tops = [[] if scores is None else _top(scores[:, j], people, texts) for j in range(model.n_components_)]
     return {
         "title": plain_text(shown.title or "Sparse principal components"),
         "generator": f"rspca {__version__}",
-        "summary": summary(model),
+        "kind": KINDS[kind]._asdict(),
+        "summary": summary(model, KINDS[kind]),
         "preparation": preparation(model),
         "together": together_words(model),
         "named": called is not None,
-        "components": [_component(model, j, ranked[j], place) | {"top": tops[j]} for j in range(len(ranked))],
+        "components": [
+            _component(model, j, ranked[j], place) | {"top": tops[j], "separates": separated(labels, j, shown.label)}
+            for j in range(len(ranked))
+        ],
         "features": {
-            "names": [f"x{i}" for i in used] if called is None else names(called, used, "feature"),
+            "names": listed,
             "columns": _feature_columns(model, used, called),
+            "links": links(listed, kind),
         },
+        "heat": _heat(model, ranked, place),
+        "genome": {"chromosome", "position"} <= set(getattr(model, "features_", {})),
+        "labels": labels,
         "overlap": _overlap(model),
         "correlation": _correlation(model, scores),
         "scores": None if scores is None else _scores(scores, people, columns, shown.label),
@@ -195,6 +211,17 @@ def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dic
         if called is None or [str(v) for v in chosen.tolist()] != [str(called[i]) for i in used]:
             found.append({"name": plain_text(name), **column(chosen)})
     return found
+
+
+def _heat(model: SparsePCA, ranked: list[list[Any]], place: Mapping[int, int]) -> dict[str, Any] | None:
+    """Return the largest features of all components as rows, with their loadings in every component as columns."""
+    if model.n_components_ < 2:
+        return None
+    each = max(1, MOST_HEAT_ROWS // model.n_components_)
+    chosen = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[: min(each, HEAT_FEATURES)]))
+    loadings = model.components_[:, chosen].T.astype(np.float64)
+    rows = [[float(f"{value:.2g}") for value in row] for row in loadings]
+    return {"places": [place[index] for index in chosen], "rows": rows, "largest": float(np.abs(loadings).max())}
 
 
 def _overlap(model: SparsePCA) -> list[list[int]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rspca.analysis.k_path import Path as PathOverK
     from rspca.estimator import SparsePCA
 
-_PARTS = ("elements", "features", "charts", "scores", "start")
+_PARTS = ("elements", "features", "charts", "genome", "scores", "tables", "start")
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -40,6 +40,7 @@ def write_report(
     title: str | None = None,
     documents: Sequence[str] | None = None,
     feature_names: Sequence[Any] | None = None,
+    kind: str | None = None,
 ) -> Path:
     """Write the report of a fitted model as one HTML file, and return where it is.
 
@@ -74,6 +75,9 @@ def write_report(
         For text: the documents themselves, whose beginnings are shown next to their scores.
     feature_names : sequence, optional
         Names of the features, where the model was fitted on data without names.
+    kind : {"table", "genotypes", "cells", "documents"}, optional
+        What the page calls features and samples: SNPs and people, genes and cells, words and documents. Otherwise it
+        is what the model and the other arguments show.
 
     Examples
     --------
@@ -104,6 +108,7 @@ def write_report(
         title=title,
         documents=documents,
         feature_names=feature_names,
+        kind=kind,
     )
     page = render(content).encode()
     with written_atomically(path) as file:
@@ -126,6 +131,7 @@ def render(content: dict[str, Any]) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": percent, "percent_up": percent_up, "times_ten_to": _times_ten_to}
+    environment.filters["capitalize_first"] = _capitalized
     style, script = _file("style.css"), _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -154,6 +160,11 @@ def _script() -> str:
 
 def _file(name: str) -> str:
     return resources.files("rspca.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _capitalized(text: str) -> str:
+    """Return a phrase that begins with a capital; the rest keeps its own, as in SNPs."""
+    return text[:1].upper() + text[1:]
 
 
 def _times_ten_to(value: int, exponent: int, decimals: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.joint import JointCertificate
 from rspca.report.columns import plain_text
+from rspca.report.kinds import Kind
 
 WEAK = 0.2
 """Gap from which the page explains that a wide gap is a weak proof, not a bad component."""
@@ -79,14 +80,17 @@ def _is_of(certificate: Certificate, model: Any, number: int) -> bool:
     return bool(same and abs(float(loadings @ certificate.loadings)) > 1.0 - 1e-7)
 
 
-def summary(model: Any) -> str:
+def summary(model: Any, kind: Kind) -> str:
     """Return the fit in one sentence."""
     sizes = sorted({len(support) for support in model.supports_})
     count = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     alone, single = model.n_components_ == 1, sizes[-1] == 1
     each = " each" if len(sizes) == 1 and not alone else ""
-    what = f"{model.n_components_} component{'' if alone else 's'} of {count} feature{'' if single else 's'}"
-    data = f"{model.n_features_in_:,} features" + (f" and {model.n_samples_:,} samples" if model.n_samples_ else "")
+    what = (
+        f"{model.n_components_} component{'' if alone else 's'} of {count} {kind.feature if single else kind.features}"
+    )
+    data = f"{model.n_features_in_:,} {kind.features}"
+    data += f" and {model.n_samples_:,} {kind.samples}" if model.n_samples_ else ""
     share = percent(float(np.sum(model.explained_variance_ratio_)))
     return f"{what}{each}: {'' if alone else 'together '}{share} of the variance of {data}."
 

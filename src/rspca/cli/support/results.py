@@ -13,6 +13,8 @@ from rspca.formats.table import Table
 
 SHOWN_FEATURES, SHOWN_WORDS, SHOWN_DOCUMENTS = 5, 10, 3
 """How many of each a line shows; files have all."""
+NEARLY_ALL = 0.9
+"""Share of a component from which a single feature makes it up, and unequal units are the likely reason."""
 
 
 def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
@@ -48,19 +50,43 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
 
 
 def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool) -> Iterator[str]:
-    """Yield a line for each component; for documents its words, and the documents that score highest."""
-    for j in range(model.n_components_):
-        names = _in_words(ranked(model, j), table.feature_names, SHOWN_WORDS if documents else SHOWN_FEATURES)
-        proof = f"; {model.certificates_[j]}" if hasattr(model, "certificates_") else ""
-        number = "topic" if documents else "component"
-        yield f"{number} {j + 1}: {100 * model.explained_variance_ratio_[j]:.3g} % of the variance; {names}{proof}"
-        if documents:
-            best = np.argsort(-scores[:, j], kind="stable")[:SHOWN_DOCUMENTS]
-            yield "    highest: " + ", ".join(f"{table.sample_names[i]} ({scores[i, j]:.3g})" for i in best)
+    """Yield what a fit found, for people: a table of components, or topics with their highest documents; proofs."""
+    yield from topic_lines(model, table, scores) if documents else component_table(model, table)
+    for j, certificate in enumerate(getattr(model, "certificates_", ())):
+        yield f"{'topic' if documents else 'component'} {j + 1}: {certificate}"
     if hasattr(model, "joint_gain_"):
         yield f"together: {100 * model.joint_gain_:.2g} % more adjusted variance than found one by one"
     if hasattr(model, "joint_certificate_"):
         yield f"all components: {model.joint_certificate_}"
+
+
+def component_table(model: SparsePCA, table: Table) -> Iterator[str]:
+    """Yield a head and a line for each component: its number, share of the variance and largest features."""
+    yield "component   variance  features, largest loadings first"
+    for j, share in enumerate(model.explained_variance_ratio_):
+        names = _in_words(ranked(model, j), table.feature_names, SHOWN_FEATURES)
+        yield f"{j + 1:>9}  {100 * share:>7.3g} %  {names}"
+
+
+def topic_lines(model: SparsePCA, table: Table, scores: Any) -> Iterator[str]:
+    """Yield the words of each topic, and the documents that score highest."""
+    for j, share in enumerate(model.explained_variance_ratio_):
+        names = _in_words(ranked(model, j), table.feature_names, SHOWN_WORDS)
+        yield f"topic {j + 1}: {100 * share:.3g} % of the variance; {names}"
+        best = np.argsort(-scores[:, j], kind="stable")[:SHOWN_DOCUMENTS]
+        yield "    highest: " + ", ".join(f"{table.sample_names[i]} ({scores[i, j]:.3g})" for i in best)
+
+
+def scaling_hint(model: SparsePCA, table: Table) -> str | None:
+    """Return advice if the columns were not scaled and one of them makes up nearly all of the first component."""
+    first = ranked(model, 0)
+    if model.scale is not False or len(first) < 2 or first[0].loading ** 2 < NEARLY_ALL:
+        return None
+    name = table.feature_names[first[0].name]
+    return (
+        f"{name} alone makes up {100 * first[0].loading ** 2:.4g} % of component 1, because its variance is far larger "
+        "than that of the other columns. If columns have different units, scale them: --scale yes."
+    )
 
 
 def _in_words(features: list[Any], names: Any, most: int) -> str:

@@ -9,6 +9,13 @@ function ticks(low, high, wanted) {
   return found;
 }
 
+// Shares at the ticks of an axis, with as many decimals as tell two of them apart.
+function sharesOf(marks) {
+  const step = marks.length > 1 ? 100 * (marks[1] - marks[0]) : 1;
+  const decimals = Math.min(8, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return (share) => `${(100 * share).toFixed(decimals)}\u00a0%`;
+}
+
 function sized(home, ratio) { // in pixels, so that text has the same size on a phone and on a desk
   const width = Math.max(300, Math.min(760, Math.round(home.clientWidth - 24)));
   return { left: 62, right: 14, top: 34, bottom: 50, width, height: 84 + Math.round(ratio * width) };
@@ -44,11 +51,12 @@ function drawPath() {
   const [wide, tall] = [size.width - size.left - size.right, size.height - size.top - size.bottom];
   const x = {
     at: (k) => size.left + ((Math.log(k) - low) / span) * wide,
-    ticks: marks, say: String, label: "Features k, on a log scale",
+    ticks: marks, say: String, label: `${capitalized(FEATURES)} k, on a log scale`,
   };
+  const shares = ticks(floor, highest, 5);
   const y = {
     at: (share) => size.top + ((highest - share) / (highest - floor || 1)) * tall,
-    ticks: ticks(floor, highest, 5), say: percent, label: "Share of the first principal component",
+    ticks: shares, say: sharesOf(shares), label: "Share of the first principal component",
   };
   const label = `Share of the variance of the first principal component against k, from ${percent(first.share)} at `
     + `k = ${first.k} to ${percent(last.share)} at k = ${last.k}; suggested k = ${suggested}`;

@@ -14,7 +14,9 @@ function decoded(column) { // whole numbers times a power of ten, codes of words
 const minus = (text) => text.replace("-", "−");
 const fixed = (value, decimals) => minus(value.toFixed(decimals));
 const percent = (share) => `${Number((100 * share).toPrecision(3))}\u00a0%`;
-const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+const plural = (count, word, words = `${word}s`) => `${count.toLocaleString("en")} ${count === 1 ? word : words}`;
+const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const { feature: FEATURE, features: FEATURES, sample: SAMPLE, samples: SAMPLES } = page.kind;
 const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 

@@ -2,7 +2,7 @@
 const names = page.features.names;
 const extras = page.features.columns.map((column) => ({ ...column, values: decoded(column) }));
 const columns = [
-  { head: "Feature", value: (row) => names[row.place], falling: false },
+  { head: capitalized(FEATURE), value: (row) => names[row.place], falling: false },
   { head: "Loading", value: (row) => Math.abs(row.loading), falling: true, span: 2 }, // the bar, and the number
   ...extras.map((one) => ({
     head: one.name, value: (row) => one.values[row.place], falling: false, number: one.kind === "number",
@@ -25,6 +25,13 @@ function highlighted(name) {
   return [name.slice(0, start), html("mark", {}, name.slice(start, end)), name.slice(end)];
 }
 
+function named(place) { // with a link to a public page where there is one; nothing is fetched
+  const links = page.features.links, name = html("bdi", {}, ...highlighted(names[place]));
+  if (!links?.known[place]) return name;
+  const href = links.base + encodeURIComponent(names[place]);
+  return html("a", { href, target: "_blank", rel: "noopener noreferrer" }, name);
+}
+
 function bar(loading, low, high) { // the same scale on both sides of zero
   const [unit, kind] = [100 / (high - low), loading < 0 ? "negative" : "positive"];
   const [x, width] = [unit * Math.min(loading, 0), unit * Math.abs(loading)];
@@ -38,27 +45,31 @@ function makeCard(component, number) {
   const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank] }));
   const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
+  const body = home.closest("details");
   const card = { home: home.closest("article"), open: false, found: rows };
-  const view = sortedTable(`Features of component ${component.number}`, columns, chooseColumn);
+  const view = sortedTable(`${capitalized(FEATURES)} of component ${component.number}`, columns, chooseColumn);
   const more = moreButton(() => { card.open = !card.open; card.draw(); });
   const left = component.count - rows.length;
   home.append(html("div", { class: "scroll" }, view.table), more.button);
-  const absent = `Not on this page: ${plural(left, "feature")} with smaller loadings.`;
+  const absent = `Not on this page: ${plural(left, FEATURE, FEATURES)} with smaller loadings.`;
   if (left) home.append(html("p", { class: "quiet" }, absent));
 
   const drawn = (row) => html("tr", {},
-    html("th", { scope: "row", class: "name" }, html("bdi", {}, ...highlighted(names[row.place]))),
+    html("th", { scope: "row", class: "name" }, named(row.place)),
     html("td", { class: "bars" }, bar(row.loading, low, high)),
     html("td", { class: "number" }, fixed(row.loading, component.decimals)),
     ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
   card.draw = () => {
     card.found = words ? rows.filter((row) => sought[row.place].includes(words)) : rows;
     card.home.hidden = words !== "" && !card.found.length;
+    if (words && card.found.length) body.open = true;
+    if (!body.open) return; // drawn when it is opened
     const shown = [...card.found].sort(compare).slice(0, card.open ? undefined : FIRST);
     view.body.replaceChildren(...shown.map(drawn));
     view.mark(order.column, order.falling);
     more.update(card.open, card.found.length);
   };
+  body.addEventListener("toggle", card.draw);
   return card;
 }
 
@@ -70,8 +81,8 @@ function drawCards() {
   const matches = cards.reduce((sum, card) => sum + card.found.length, 0);
   const where = cards.filter((card) => card.found.length).length;
   byId("found").textContent = words
-    ? `${plural(matches, "feature")} in ${plural(where, "component")}`
-    : `${plural(names.length, "different feature")} in ${plural(cards.length, "component")}`;
+    ? `${plural(matches, FEATURE, FEATURES)} in ${plural(where, "component")}`
+    : `${plural(names.length, `different ${FEATURE}`, `different ${FEATURES}`)} in ${plural(cards.length, "component")}`;
 }
 
 function chooseColumn(number) {

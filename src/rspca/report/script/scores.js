@@ -1,6 +1,6 @@
 // The scatter of the scores, its legend, and the same as a table.
-const COLORS = 8, SHADES = 9;
-const shapes = [ // circle, triangle, square, diamond, cross: with 8 colors, 40 different marks
+const COLORS = 12, SHADES = 9;
+const shapes = [ // circle, triangle, square, diamond, cross: with 12 colors, 60 different marks
   (x, y) => `M${x - 3.4} ${y}a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0Z`,
   (x, y) => `M${x} ${y - 4.6}l4.2 7.4h-8.4Z`,
   (x, y) => `M${x - 3} ${y - 3}h6v6h-6Z`,
@@ -49,7 +49,7 @@ function scale(values, from, to) { // value to pixel, with a margin of 4 %
 }
 
 function axis(choice) {
-  if (choice === "order") return { values: page.scores.names.map((_, i) => i), label: "Order of samples" };
+  if (choice === "order") return { values: page.scores.names.map((_, i) => i), label: `Order of ${SAMPLES}` };
   const share = percent(page.components[choice].share);
   return { values: decoded(page.scores.components[choice]), label: `Component ${Number(choice) + 1} (${share})` };
 }
@@ -61,7 +61,7 @@ function drawScores() {
   const colored = coloring(column);
   const x = { ...scale(across.values, size.left, size.width - size.right), label: across.label };
   const y = { ...scale(up.values, size.height - size.bottom, size.top), label: up.label };
-  const label = `Scatter of ${plural(scores.names.length, "sample")}: ${up.label} against ${across.label}`
+  const label = `Scatter of ${plural(scores.names.length, SAMPLE, SAMPLES)}: ${up.label} against ${across.label}`
     + `${column ? `, colored by ${column.name}` : ""}. The table below has the same numbers.`;
   const path = (shape, i) => shapes[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
   const layers = colored.groups.map((group) => svg("g", { class: `marks ${group.color}` },
@@ -74,9 +74,34 @@ function drawScores() {
     const more = column ? `; ${column.name}: ${short(colored.values[i])}` : "";
     byId("readout").textContent = `${scores.names[i]}: ${short(across.values[i])}, ${short(up.values[i])}${more}`;
   });
+  if (byId("arrows").checked) drawn.append(arrows(x, y, across, up));
+  byId("arrows-note").hidden = !byId("arrows").checked;
   home.replaceChildren(drawn);
   byId("legend").replaceChildren(...(column ? legend(column, colored, layers) : []));
   scoreTable(across, up, column, colored);
+}
+
+// Features with the largest loadings of the two components, as arrows from zero.
+const ARROWS = 6;
+function arrows(x, y, across, up) {
+  const chosen = [byId("across").value, byId("up").value];
+  const loading = chosen.map((choice) => {
+    if (choice === "order") return new Map();
+    const component = page.components[choice], values = decoded(component.loadings);
+    return new Map(component.places.map((place, rank) => [place, values[rank]]));
+  });
+  const largest = new Set(loading.flatMap((one) => [...one.keys()].slice(0, ARROWS)));
+  const longest = most([...largest].map((place) => Math.hypot(...loading.map((one) => one.get(place) ?? 0)))) || 1;
+  const reach = (values) => most(values.map(Math.abs)) || 1;
+  const unit = [reach(across.values), chosen[1] === "order" ? 0 : reach(up.values)].map((one) => (0.8 * one) / longest);
+  const [x0, y0] = [x.at(0), chosen[1] === "order" ? y.at(0) : y.at(0)];
+  return svg("g", { class: "arrows" }, ...[...largest].map((place) => {
+    const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0)), [x1, y1] = [x.at(a), y.at(b)];
+    const anchor = x1 < x0 ? "end" : "start";
+    return svg("g", {}, svg("line", { x1: x0, y1: y0, x2: x1, y2: y1 }),
+      svg("circle", { cx: x1, cy: y1, r: 2.5 }),
+      svg("text", { x: x1 + (x1 < x0 ? -5 : 5), y: y1 + 4, "text-anchor": anchor }, names[place]));
+  }));
 }
 
 function legend(column, colored, layers) {
@@ -110,7 +135,7 @@ const listed = { column: 0, falling: false, open: false };
 function scoreTable(across, up, column, colored) {
   const details = byId("score-table"), people = page.scores.names;
   const sources = [
-    { head: "Sample", values: people },
+    { head: capitalized(SAMPLE), values: people },
     ...(column ? [{ head: column.name, values: colored.values, number: column.kind === "number" }] : []),
     { head: across.label, values: across.values, number: true },
     { head: up.label, values: up.values, number: true },
@@ -121,7 +146,7 @@ function scoreTable(across, up, column, colored) {
     listed.column = number;
     draw();
   };
-  const view = sortedTable("Scores of the samples", sources, choose);
+  const view = sortedTable(`Scores of the ${SAMPLES}`, sources, choose);
   const more = moreButton(() => { listed.open = !listed.open; draw(); });
   const cell = (one, i) => html("td", { class: one.number ? "number" : "" }, html("bdi", {}, short(one.values[i])));
   function draw() {

@@ -18,17 +18,19 @@ if (page.scores) {
   const choices = () => page.components.map((one, number) => option(number, `Component ${one.number}`));
   const colors = page.scores.columns.map((one, number) => (one.color === "none" ? null : option(number, one.name)));
   byId("across").append(...choices());
-  byId("up").append(...choices(), option("order", "Order of samples"));
+  byId("up").append(...choices(), option("order", `Order of ${SAMPLES}`));
   byId("up").value = page.components.length > 1 ? "1" : "order";
   byId("color").append(option("", "none"), ...colors.filter((one) => one));
   byId("color").value = String(page.scores.label ?? "");
-  ["across", "up", "color"].forEach((id) => byId(id).addEventListener("change", drawScores));
+  ["across", "up", "color", "arrows"].forEach((id) => byId(id).addEventListener("change", drawScores));
 }
 function drawCharts() {
   if (page.path) drawPath();
+  if (page.genome) drawGenome();
   if (page.scores) drawScores();
 }
 drawCharts();
+addDownloads();
 let lastWidth = innerWidth; // scrolling on a phone changes the height of the window, which needs no drawing
 addEventListener("resize", () => {
   if (innerWidth !== lastWidth) drawCharts();
@@ -39,6 +41,7 @@ let closedBefore = [];
 addEventListener("beforeprint", () => {
   closedBefore = [...document.querySelectorAll("details[data-print]:not([open])")];
   closedBefore.forEach((one) => { one.open = true; });
+  drawCards();
 });
 addEventListener("afterprint", () => closedBefore.forEach((one) => { one.open = false; }));
 root.dataset.ready = String(Math.round(performance.now()));

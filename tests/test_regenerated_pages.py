@@ -1,0 +1,75 @@
+"""`make pages`: every result file, figure and page has a step that writes it, and finished steps are not run again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import pages  # noqa: E402
+
+ONCE = {"benchmarks/results/users_reference.json"}
+"""Values of the code before issue 16, which nothing may write again."""
+
+
+def tracked(*folders):
+    """Return the files of the repository in these folders."""
+    listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a checkout of the repository")
+    return set(listed.stdout.split())
+
+
+# issue 21, item 6
+def test_every_result_and_figure_has_a_step():
+    written = {place for step in pages.STEPS for place in pages.contents(step.files())}
+    folders = ("benchmarks/results", "tools/results", "experiments/results", "docs/figures", "docs/_static")
+    assert tracked(*folders) - written - ONCE == set()
+
+
+def test_every_step_runs_a_script_that_exists():
+    assert all(step.script.is_file() for step in pages.STEPS)
+    assert len({step.name for step in pages.STEPS}) == len(pages.STEPS)
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A repository of two scripts: one measures, one puts the number on a page."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "measure.py").write_text("open('number.txt', 'a').write('1')\n")
+    (tmp_path / "tools" / "page.py").write_text("open('page.md', 'w').write(open('number.txt').read())\n")
+    steps = (
+        pages.Step("measure", ("tools/measure.py",), ("number.txt",)),
+        pages.Step("page", ("tools/page.py",), ("page.md",), is_page=True),
+    )
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "DONE", tmp_path / "tools" / ".cache" / "pages.json")
+    monkeypatch.setattr(pages, "STEPS", steps)
+    return tmp_path
+
+
+# issue 21, item 6
+def test_a_finished_step_runs_again_only_after_its_code_changed(small, capfd):
+    assert pages.main([]) == 0
+    assert "new      number.txt" in capfd.readouterr().out
+    assert pages.main([]) == 0
+    assert "Nothing changed." in capfd.readouterr().out
+    (small / "src" / "package.py").write_text("changed = True\n")
+    assert pages.main([]) == 0
+    assert {"changed  number.txt", "changed  page.md"} <= set(capfd.readouterr().out.splitlines())
+    assert (small / "page.md").read_text() == "11"
+
+
+def test_a_step_that_fails_is_named_and_run_again(small, capfd):
+    (small / "tools" / "measure.py").write_text("open('number.txt', 'w').write('1')\nraise SystemExit(3)\n")
+    assert pages.main([]) == 1
+    assert "failed: measure" in capfd.readouterr().out
+    assert "measure" not in pages.finished_steps()
+
+
+def test_a_step_without_a_name_in_the_table_is_refused(small):
+    with pytest.raises(SystemExit, match="There is no step misspelt; there are measure, page"):
+        pages.main(["misspelt"])
