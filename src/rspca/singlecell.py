@@ -28,7 +28,7 @@ class _Default:
 
 
 DEFAULT_MASK = _Default()
-__all__ = ["model_of", "programs", "project", "spca"]
+__all__ = ["model_of", "programs", "project"]
 
 
 def spca(

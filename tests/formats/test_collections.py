@@ -97,6 +97,7 @@ def test_shares_need_topics_without_negative_loadings(collections, tmp_path):
         (lambda lines: [*lines[:3], "1 x 1", *lines[4:]], "is not 'document word count'"),
         (lambda lines: ["ten", *lines[1:]], "does not begin with the number of documents"),
         (lambda lines: [*lines[:2], "99999999", *lines[3:]], "documents of"),
+        (lambda lines: ["2147483648", *lines[1:]], "nearly all would be empty"),
     ],
 )
 def test_docword_files_that_contradict_themselves_are_refused_in_one_line(docword, tmp_path, change, message):

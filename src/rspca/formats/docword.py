@@ -19,6 +19,8 @@ from rspca.formats.tf_idf import EMPTY, Terms, weighted_counts
 
 _HEAD = ("documents", "words", "entries")
 _NUMBER = re.compile(r"[0-9]{1,15}")
+MOST_EMPTY = 100
+"""Documents for each entry, at most; a document has a word at least."""
 _BYTES = 3 * 8
 """Bytes of an entry: row, column and count."""
 
@@ -92,6 +94,8 @@ def _counts(path: Path) -> Any:
     n_documents, n_words, n_entries = (int(number) for number in head)
     if not min(n_documents, n_words, n_entries) or n_entries > n_documents * n_words:
         raise ValueError(f"{path} says {n_documents} documents of {n_words} words with {n_entries} entries.")
+    if n_documents > MOST_EMPTY * n_entries:
+        raise RefusedFile(f"{path} says {n_documents} documents with {n_entries} entries: nearly all would be empty.")
     if n_entries > path.stat().st_size * 250:  # an entry takes a byte at least, and gzip gains no more
         raise RefusedFile(f"{path} says {n_entries} entries and is too small for them; it is cut off.")
     check_room(n_entries * _BYTES, f"{path}, {n_entries} entries,", "Give a part of it.")
