@@ -200,8 +200,9 @@ def starts_of_single_features(task: NonnegativeTask, gradients: Array) -> list[A
     promising = Choice(choice.features)
     pool = np.union1d(promising.largest(worth, size // 2), promising.largest(op.sq_norms, size - size // 2))
     among = choice.among(pool)
-    ends = power_ends(_PoolGram(op.gram_matrix(pool)), coordinates(among.features, len(pool)), k, among)[:, : budgets.POLISH_FINALISTS]
-    return [spread(end[end > 0.0], pool[end > 0.0], n) for end in ends.T]
+    ends = power_ends(_PoolGram(op.gram_matrix(pool)), coordinates(among.features, len(pool)), k, among)
+    finalists = ends[:, : budgets.POLISH_FINALISTS].T
+    return [spread(end[end > 0.0], pool[end > 0.0], n) for end in finalists]
 
 
 def coordinates(features: Array, n: int) -> Array:
