@@ -225,3 +225,16 @@ def test_known_directions_are_improved_by_one_product_instead_of_four():
     assert asked == [8]
     np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[::-1][:8], rtol=1e-3)
     assert np.abs(exact[:, 0] @ vectors[:, 0]) / np.linalg.norm(vectors[:, 0]) > 1.0 - 1e-5
+
+
+def test_a_path_of_swaps_stops_where_an_earlier_one_was():
+    # issue 16, item 2
+    X = np.random.default_rng(3).standard_normal((30, 12))
+    A, choice, visited = X.T @ X, Choice(np.arange(12)), set[bytes]()
+    end = gs.swap_path(A.__getitem__, A.diagonal(), np.arange(4), choice, visited)
+    assert end is not None
+    assert end.swap_optimal
+    assert gs.swap_path(A.__getitem__, A.diagonal(), end.support, choice, visited) is None
+    again = gs.swap_features(A.__getitem__, A.diagonal(), end.support, choice)
+    assert again.n_swaps == 0
+    assert again.variance == pytest.approx(end.variance, rel=1e-12)

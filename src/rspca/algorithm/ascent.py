@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.alike import block_ends
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import SwappedSupport, improved, search
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, refitted_end, swap_each
@@ -14,6 +15,7 @@ from rspca.algorithm.shared_work import SharedWork
 from rspca.algorithm.small_search import is_small, search_small
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import nonzeros
+from rspca.operators.base import OperatorMixin
 
 
 def improve(
@@ -54,7 +56,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     finalists = budgets.SEARCH_FINALISTS if pool.complete else budgets.SEARCH_FINALISTS_INCOMPLETE
     ends = searched(pool, k, ends, choice, finalists)
     if not pool.complete:
-        stayed = False
+        ends, stayed = best_first([*ends, *ends_in_blocks(op, k, ends, choice, work)]), False
         for number in range(budgets.NEXT_POOLS):
             before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
             del pool  # its Gram matrix, before the next is made
@@ -71,6 +73,15 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if len(ends) == 1:
         return ends[0]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]
+
+
+def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:
+    """Return the best other supports inside of blocks of features that are alike; none for the first component."""
+    if op is work.op:
+        return []
+    known = {end.support.tobytes() for end in ends}
+    found = [end._replace(n_iter=ends[0].n_iter) for end in block_ends(op, k, choice, work.blocks(k))]
+    return [end for end in found if end.support.tobytes() not in known]
 
 
 def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int) -> list[Polished]:

@@ -44,8 +44,9 @@ SKETCH_RESIDUAL = 0.05
 """Relative residual at which the leading direction of the sketch is one of X: benchmarks/budgets.py."""
 SKETCH_CLOSE_VARIANCE = 0.7
 """Share of the largest variance from which a direction is a start of its own: benchmarks/budgets.py."""
-SKETCH_MAX_DIRECTIONS = 6
-"""Directions that are starts, at most: benchmarks/budgets.py."""
+SKETCH_MAX_DIRECTIONS = 2
+"""Directions that are starts, at most. With 6, ten components of 1 or 5 % of Classic-2, HapMap3 and Chowdary's data
+have the same variance to 1e-5, and those of Classic-2 take a sixth more time: benchmarks/budgets.py."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
 SKETCH_STEP_TOL = 10.0
@@ -273,6 +274,30 @@ POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
 POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
+ALIKE_SETS = 9
+"""Sets of features that projections show to be alike, for each component after the first. With 6, ten components of 20
+SNPs of simulated genotypes in random order have 1 % less variance in one of two orders. Not tuned otherwise."""
+ALIKE_BLOCKS = 3
+"""The best of these sets, for each component after the first, that become blocks; with 2 or 4 the results are the same:
+not tuned otherwise."""
+ALIKE_NEAR = 32
+"""Features of such a set; of 64 projections, half of them are linked if the block has 20: not tuned."""
+ALIKE_SHARE = 0.5
+"""Product with the feature in the middle of a set, relative to its square, from which one is no middle itself; by
+chance, products of 64 projections reach a quarter of that: not tuned."""
+ALIKE_LEFT = 1e-3
+"""Share of the variance of a feature without the leading directions, below which it is like no other: not tuned."""
+ALIKE_STARTS = 3
+"""Best blocks of each component that are compared with what a search found, as many as the next pool is made around:
+not tuned."""
+ALIKE_POWER_STEPS = 5
+"""Power steps with Gram matrices of blocks, only to compare them; exchanges follow: not tuned."""
+ALIKE_GRADIENT_ENTRIES = 2**21
+"""Entries of gradients at the blocks that are computed at a time, 16 MB: limit of memory."""
+ALIKE_BYTES = 2**23
+"""Bytes of columns of blocks at a time: limit of memory."""
+ALIKE_COLUMNS_SHARE = 0.02
+"""The same as a share of X, where that is more, so that large files are read a few times only: limit of memory."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
 NEXT_POOL_SUPPORTS = 3

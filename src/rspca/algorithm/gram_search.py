@@ -91,8 +91,9 @@ def _exchanged(
 ) -> list[SwappedSupport]:
     """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
     ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
-    found = [swap_features(A.__getitem__, A.diagonal(), support, choice) for support in ends.supports]
-    return ranked([with_lowest_copies(A, end, choice) for end in found])
+    diagonal, visited = A.diagonal(), set[bytes]()
+    found = [swap_path(A.__getitem__, diagonal, support, choice, visited) for support in ends.supports]
+    return ranked([with_lowest_copies(A, end, choice) for end in found if end is not None])
 
 
 def _unit_of(A: Array) -> float:
@@ -200,10 +201,7 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
     gradients, variances = A[firsts], diagonal[firsts]
     next_refit = 2.0
     for size in range(2, k + 1):
-        promised = promised_gains(gradients, variances, diagonal)
-        exclude_features(promised, S, choice)
-        most = promised.max(axis=1)
-        joining = np.argmax(promised >= (most - TIED * variances)[:, None], axis=1)  # ties: the lowest feature
+        joining = most_promising(gradients, variances, diagonal, S, choice)
         slope = gradients[np.arange(len(S)), joining]
         half = 0.5 * (variances - diagonal[joining])
         gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
@@ -221,21 +219,35 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
             S, v, variances = refitted(A, S, v)
             gradients = gradients_of(A, S, v) if size < k else gradients
         else:
-            gradients = gradients[best]
-            gradients *= cosine[:, None]
-            gradients += sine[:, None] * A[joining]
+            gradients = turned_towards(gradients, best, cosine, sine, A, joining)
     order = np.argsort(S, axis=1)
     return Candidates(np.take_along_axis(S, order, axis=1), np.take_along_axis(v, order, axis=1), variances)
 
 
-def promised_gains(gradients: Array, variances: Array, diagonal: Array) -> Array:
-    """Return g_j^2 / max(l - a_jj, l / 2), the predicted gain, for each candidate and feature."""
-    promised = gradients * gradients
-    for part in chunks(len(promised), 8 * len(diagonal), budgets.SWAP_BYTES):
-        denominator = variances[part, None] - diagonal
+def most_promising(gradients: Array, variances: Array, diagonal: Array, S: Array, choice: Choice) -> Array:
+    """Return the feature of largest predicted gain g_j^2 / max(l - a_jj, l / 2) for each candidate; ties: the lowest.
+
+    A few candidates at a time, so that all steps for them stay in cache.
+    """
+    joining = np.empty(len(S), dtype=np.intp)
+    for part in chunks(len(S), 8 * len(diagonal), budgets.SWAP_BYTES):
+        promised, denominator = np.square(gradients[part]), variances[part, None] - diagonal
         np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
-        promised[part] /= denominator
-    return promised
+        promised /= denominator
+        exclude_features(promised, S[part], choice)
+        most = promised.max(axis=1)
+        joining[part] = np.argmax(promised >= (most - TIED * variances[part])[:, None], axis=1)
+    return joining
+
+
+def turned_towards(gradients: Array, rows: Array, cosine: Array, sine: Array, A: Array, joining: Array) -> Array:
+    """Return the gradients of some candidates after each was turned towards the feature that joins it."""
+    turned = np.empty((len(rows), len(A)))
+    for part in chunks(len(rows), 8 * len(A), budgets.SWAP_BYTES):
+        some = turned[part]
+        np.multiply(gradients[rows[part]], cosine[part, None], out=some)
+        some += sine[part, None] * A[joining[part]]
+    return turned
 
 
 def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
@@ -379,7 +391,17 @@ def distinct_rows(S: Array) -> Array:
 def swap_features(
     gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice
 ) -> SwappedSupport:
-    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more.
+    """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
+    end = swap_path(gram_rows, diagonal, support, choice, set())
+    if end is None:
+        raise AssertionError("Variances grow, so no support comes twice.")
+    return end
+
+
+def swap_path(
+    gram_rows: Callable[[Array], Array], diagonal: Array, support: Array, choice: Choice, visited: set[bytes]
+) -> SwappedSupport | None:
+    """Swap as `swap_features` does; None at a support that an earlier path visited, where both go on alike.
 
     With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
     alpha = v'a, r = Ra, q = a'r + A_jj - l. Swapping i for j raises the largest eigenvalue above l exactly when
@@ -389,6 +411,10 @@ def swap_features(
     support, n_swaps, swap_optimal = np.array(support), 0, False
     rows = np.array(gram_rows(support))
     while True:
+        name = np.sort(support).tobytes()
+        if name in visited and not swap_optimal:
+            return None
+        visited.add(name)
         values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
         if n_swaps == budgets.SWAPS_MAX or swap_optimal:

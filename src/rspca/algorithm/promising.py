@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.alike import nearest_features, take_leading_off
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.sketch import first_scores, longest_columns
+from rspca.algorithm.sketch import Rows, first_scores, longest_columns
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
 from rspca.operators.base import OperatorMixin, chunks
@@ -19,7 +22,18 @@ def pool_size(m: int, n: int) -> int:
     return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
-def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) -> Array:
+class Lasting(NamedTuple):
+    """What the pools of all components share."""
+
+    features: Array
+    """Features that are part of every pool, sorted."""
+    alike: Array
+    """Sets of features, as rows, that are alike besides the leading directions, as far as projections show."""
+
+
+def lasting_features(
+    op: OperatorMixin, energies: Array, beyond_leading: Array, leading: Rows | None, sets: int
+) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once.
@@ -33,12 +47,12 @@ def lasting_features(op: OperatorMixin, energies: Array, beyond_leading: Array) 
     free = Choice(np.flatnonzero(op.sq_norms))
     leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
     few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    rows, linked = rows_and_linkage(op, few)
+    rows, linked, alike = rows_and_linkage(op, few, leading, sets)
     pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
     pool = [np.unique(np.concatenate(pool))]
     worth = (variances, energies, beyond_leading, linked)
     pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
-    return np.unique(np.concatenate(pool))
+    return Lasting(np.unique(np.concatenate(pool)), alike)
 
 
 def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
@@ -72,29 +86,39 @@ def random_signs(op: OperatorMixin) -> Array:
     return signs
 
 
-def row_energies_from(images: Array) -> tuple[Array, Array]:
+class RowEnergies(NamedTuple):
+    """Squared lengths of the rows of X'X, and of these rows without the leading directions."""
+
+    whole: Array
+    beyond_leading: Array
+    along: Array
+    """Directions as columns, the leading one last, as long as the images are along them."""
+
+
+def row_energies_from(images: Array) -> RowEnergies:
     """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
 
     The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
     approximate those of X'X, as in randomized singular value decompositions.
     """
     energies = np.einsum("ij,ij->i", images, images)
-    _, weights = np.linalg.eigh(images.T @ images)
-    rest = images @ weights[:, : max(1, weights.shape[1] - budgets.POOL_LEADING)]
-    return energies, np.einsum("ij,ij->i", rest, rest)
+    along = images @ np.linalg.eigh(images.T @ images)[1]
+    rest = along[:, : max(1, along.shape[1] - budgets.POOL_LEADING)]
+    return RowEnergies(energies, np.einsum("ij,ij->i", rest, rest), along)
 
 
-def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
-    """Return the rows of X'X of some features, and the linkage of all, in one product where that takes little memory.
+def rows_and_linkage(op: OperatorMixin, features: Array, leading: Rows | None, sets: int) -> tuple[Array, Array, Array]:
+    """Return the rows of X'X of some features, the linkage of all, and sets of features that are alike.
 
-    Columns are projected on a few random directions, which preserves their similarity.
+    Rows and projections are one product where that takes little memory. Columns are projected on a few random
+    directions, which preserves their similarity.
     """
     m, n = op.shape
     if op.gram_in_memory:
-        return op.gram_rows(features), _fourth_powers(op)
+        return op.gram_rows(features), _fourth_powers(op), np.empty((0, 0), dtype=np.intp)
     count = budgets.POOL_PROJECTIONS
     if n * count > budgets.POOL_PROBE_ENTRIES:
-        return op.gram_rows(features), np.zeros(n)
+        return op.gram_rows(features), np.zeros(n), np.empty((0, 0), dtype=np.intp)
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
@@ -104,7 +128,7 @@ def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
         rows = np.array(images[:, : len(features)].T, dtype=np.float64)
         projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
         del images  # larger than all the rest
-        return rows, linkage(op, projected, longest)
+        return rows, *linkage(op, projected, directions, longest, leading, sets)
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
     projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
@@ -114,22 +138,38 @@ def rows_and_linkage(op: OperatorMixin, features: Array) -> tuple[Array, Array]:
     for first in range(at_once, projected.shape[1], at_once):
         part = slice(first, first + at_once)
         projected[:, part] = op.rmatmat(directions[:, part])
-    linked = linkage(op, projected, longest)
+    linked, alike = linkage(op, projected, directions, longest, leading, sets)
     del projected, directions  # before the rows are computed
-    return op.gram_rows(features), linked
+    return op.gram_rows(features), linked, alike
 
 
-def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
-    """Return estimated sums of the fourth powers of the rows of X'X: large if a few features are nearly equal.
+def linkage(
+    op: OperatorMixin, rows: Array, directions: Array, longest: float, leading: Rows | None, sets: int
+) -> tuple[Array, Array]:
+    """Return estimated sums of the fourth powers of the rows of X'X, large if a few features are nearly equal.
 
-    `rows` has the projection of each column, divided by the length of the `longest`; it is overwritten. If there are
-    too many features to compare all pairs, each is compared with some others and with its neighbors, where linked SNPs
-    are.
+    `rows` has the projection of each column on the directions, divided by the length of the `longest`; it is
+    overwritten. The second result are sets of features that are alike, so many, without the leading directions.
     """
-    n = len(rows)
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    rows *= np.divide(lengths, sizes, out=np.zeros(n), where=sizes > 1e-30).astype(np.float32)[:, None]
+    scale = np.divide(lengths, sizes, out=np.zeros(len(rows)), where=sizes > 1e-30).astype(np.float32)[:, None]
+    rows *= scale
+    linked = fourth_powers(op, rows)
+    if leading is None or not sets:
+        return linked, np.empty((0, 0), dtype=np.intp)
+    np.divide(rows, scale, out=rows, where=scale > 0.0)
+    take_leading_off(op, rows, directions, leading, longest)
+    return linked, nearest_features(rows, fourth_powers(op, rows), sets)
+
+
+def fourth_powers(op: OperatorMixin, rows: Array) -> Array:
+    """Return for each row the sum of the fourth powers of its products with other rows.
+
+    If there are too many features to compare all pairs, each is compared with some others and with its neighbors, where
+    linked SNPs are.
+    """
+    n = len(rows)
     pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
     compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
     sums = np.zeros(n)
@@ -137,7 +177,8 @@ def linkage(op: OperatorMixin, rows: Array, longest: float) -> Array:
         products = rows[part] @ rows[compared].T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
-    sums[compared] -= lengths[compared] ** 8  # each with itself
+    own = np.einsum("ij,ij->i", rows[compared], rows[compared], dtype=np.float64)
+    sums[compared] -= own**4  # each with itself
     if len(compared) < n:
         sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
     return sums

@@ -79,12 +79,13 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     if len(pool) > wanted > 0:
         # Each draw has its own order, because a common one allows few supports. Fewer draws are a prefix of more draws.
         draws = [(rng.permutation(len(pool)), rng.random()) for _ in range(n_draws)]
-        orders, offsets = pool[np.stack([order for order, _ in draws])], np.array([[offset] for _, offset in draws])
+        orders, offsets = np.stack([order for order, _ in draws]), np.array([[offset] for _, offset in draws])
         ends = np.zeros((n_draws, len(pool) + 1))
-        np.cumsum(p[orders], axis=1, out=ends[:, 1:])
+        np.cumsum(p[pool][orders], axis=1, out=ends[:, 1:])
         # a feature is drawn if one of u, 1 + u, 2 + u, ... lies between the ends before it and at it
         marks = np.floor(ends * (wanted / ends[:, -1:]) - offsets)
-        np.put_along_axis(chosen, orders, marks[:, 1:] > marks[:, :-1], axis=1)
+        drawn = (marks[:, 1:] > marks[:, :-1]).nonzero()
+        chosen[drawn[0], pool[orders[drawn]]] = True
         for draw in chosen:
             support = used[draw]
             supports.setdefault(support.tobytes(), support)

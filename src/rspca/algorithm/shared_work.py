@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.promising import lasting_features, leading_features, random_signs, row_energies_from
+from rspca.algorithm.alike import Blocks, make_blocks, no_blocks
+from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
@@ -25,19 +26,17 @@ class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
     basis: list[Array]
-    """Orthonormal directions as columns, in a list from which they are taken when their rows are computed."""
+    """Unit directions as columns, in a list from which they are taken when their rows are computed."""
     energies: Array
     beyond_leading: Array
 
 
 def probe(op: OperatorMixin, count: int) -> Probes:
-    """Return estimates from products of X'X with random signs, and so many leading directions, orthonormal."""
-    images = op.gram(random_signs(op))
-    energies, beyond_leading = row_energies_from(images)
-    weights = np.linalg.eigh(images.T @ images)[1][:, -count:]
-    directions = images @ weights
-    del images  # larger than all the rest
-    return Probes([np.linalg.qr(directions)[0]], energies, beyond_leading)
+    """Return estimates from products of X'X with random signs, and so many leading directions, about orthogonal."""
+    energies, beyond_leading, along = row_energies_from(op.gram(random_signs(op)))
+    directions = along[:, -count:]
+    lengths = np.sqrt(np.einsum("ij,ij->j", directions, directions))
+    return Probes([directions / np.where(lengths > 0.0, lengths, 1.0)], energies, beyond_leading)
 
 
 class SharedWork:
@@ -47,12 +46,15 @@ class SharedWork:
     one fit finds.
     """
 
-    def __init__(self, op: OperatorMixin, n_components: int = 1) -> None:
+    def __init__(self, op: OperatorMixin, n_components: int = 1, n_later: int | None = None) -> None:
         self.op = op
         """X before components are taken off it."""
         self.n_components = n_components
+        self._n_later = n_components - 1 if n_later is None else n_later
+        """Components of this work after the first, which blocks of alike features are for."""
         self._lasting_gram: FeatureGram | None = None
         self._working_sets: dict[int, WorkingSet] = {}
+        self._blocks: dict[int, Blocks] = {}
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
@@ -81,10 +83,27 @@ class SharedWork:
         """Return some features, sorted, and what components found in them share."""
         return WorkingSet(features, SharedWork(self.op.restrict(features), self.n_components))
 
-    @cached_property
+    @property
     def lasting(self) -> Array:
         """Features, sorted, that are part of every pool."""
-        return lasting_features(self.op, self._probes.energies, self._probes.beyond_leading)
+        return self._lasting.features
+
+    @cached_property
+    def _lasting(self) -> Lasting:
+        probes, sets = self._probes, budgets.ALIKE_SETS * self._n_later
+        return lasting_features(self.op, probes.energies, probes.beyond_leading, self._leading if sets else None, sets)
+
+    @property
+    def _leading(self) -> Rows:
+        """Directions that are no part of what is alike."""
+        return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
+
+    def blocks(self, k: int) -> Blocks:
+        """Return blocks of features that are much alike, for supports of k features of later components."""
+        if k not in self._blocks:
+            alike, count = self._lasting.alike, budgets.ALIKE_BLOCKS * self._n_later
+            self._blocks[k] = make_blocks(self.op, alike, self._leading, k, count) if len(alike) else no_blocks()
+        return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
@@ -132,5 +151,6 @@ class FitWork:
     def of(self, op: OperatorMixin) -> SharedWork:
         """Return what the components of this data share."""
         if self._work is None or self._work.op is not op.undeflated:
-            self._work = SharedWork(op.undeflated, self._n_components)
+            again = self._work is not None  # each component begins again
+            self._work = SharedWork(op.undeflated, self._n_components, n_later=0 if again else None)
         return self._work

@@ -49,6 +49,7 @@ class Sketch:
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
         self._filled = self._multiplied = 0
+        self._decomposed: tuple[Array, Array] | None = None
         self._rounding = rounding_of(op)
         self._add(left, rows)
         del left, rows  # they are copied
@@ -63,6 +64,7 @@ class Sketch:
         """Free the memory of the sketch, of which nothing is asked any more."""
         self._left, self._rows = self._left[:, :0].copy(), self._rows[:0].copy()
         self._filled = self._multiplied = 0
+        self._decomposed = None
 
     def gradient(self, x: Array) -> Array:
         """Return X'Xx on the sketch: exact for the vectors that were multiplied with X."""
@@ -82,13 +84,13 @@ class Sketch:
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance on the sketch, the largest first."""
-        values, weights = np.linalg.eigh(self._row_products())
+        values, weights = self._spectrum()
         close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
         return self._along(weights[:, -1 - close[: budgets.SKETCH_MAX_DIRECTIONS]])
 
     def leading_direction(self) -> Array:
         """Return the direction of largest variance on the sketch."""
-        return self._along(np.linalg.eigh(self._row_products())[1][:, -1:])[0]
+        return self._along(self._spectrum()[1][:, -1:])[0]
 
     def _along(self, weights: Array) -> list[Array]:
         """Return unit vectors that combine the rows of the sketch with the weights of each column."""
@@ -97,12 +99,12 @@ class Sketch:
 
     def leading_rows(self, count: int) -> Array:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
-        weights = np.linalg.eigh(self._row_products())[1][:, -count:]
+        weights = self._spectrum()[1][:, -count:]
         return (weights.T @ self._rows[: self._filled]).T
 
     def near_leading(self, count: int) -> Array | None:
         """Return rough leading directions as columns, so many, if the sketch shows them."""
-        weights = np.linalg.eigh(self._row_products())[1][:, ::-1][:, :count]
+        weights = self._spectrum()[1][:, ::-1][:, :count]
         return np.column_stack(self._along(weights)) if weights.shape[1] == count else None
 
     def operator(self, features: Array) -> OperatorMixin:
@@ -148,14 +150,22 @@ class Sketch:
             self._multiplied = count
         return self._products[:count, :count]
 
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors of the products of the rows, computed when rows are new."""
+        if self._decomposed is None or len(self._decomposed[0]) != self._filled:
+            values, weights = np.linalg.eigh(self._row_products())
+            self._decomposed = values, weights
+        return self._decomposed
+
     def _drop_half(self) -> None:
         """Keep the leading half of what is known."""
         kept = self._size // 2
-        values, weights = (part[..., -kept:] for part in np.linalg.eigh(self._row_products()))
+        values, weights = (part[..., -kept:] for part in self._spectrum())
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
         self._products[:kept, :kept] = np.diag(values)
         self._filled = self._multiplied = kept
+        self._decomposed = None
 
 
 def first_rows(op: OperatorMixin, n_components: int) -> Rows:

@@ -34,6 +34,9 @@ FLOAT64_BLOCK_BYTES = 1 << 26
 SHIFTED_SHARE = 0.1
 """Share of the columns up to which shifted ones are multiplied separately, and the others by BLAS without a copy:
 benchmarks/centering.py."""
+FEW_VECTORS, FEW_VECTORS_BYTES = 4, 1 << 22
+"""Vectors up to which a few rows at a time, so many bytes, are multiplied by one after another. For a product with so
+few vectors at once BLAS copies X, which takes as long as four more of them: benchmarks/users.py."""
 FAR_SHIFT = 100.0
 """Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
 digits of sixteen would be lost."""
@@ -139,6 +142,8 @@ class DenseOperator(InMemory):
                 return np.asarray(self.X.T @ scores, dtype=np.float64), scores
         if not self._fused:
             return super().gram_and_scores(V, shift)
+        if self._direct and V.ndim == 2 and V.shape[1] <= FEW_VECTORS:
+            return self._one_by_one(V, np.broadcast_to(shift, V.shape[1]))
         self._meter.add(self._share)
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
@@ -148,6 +153,19 @@ class DenseOperator(InMemory):
                 scores[part] = rows @ V - shift
                 out += rows.T @ scores[part]
             del rows  # otherwise two blocks exist while the next is made
+        return out, scores
+
+    def _one_by_one(self, V: Array, shift: Array) -> tuple[Array, Array]:
+        """X'T and T = X V - 1 shift' of a few vectors, one after another for rows that are in cache."""
+        self._meter.add(self._share)
+        V, out = np.asfortranarray(V), np.zeros((self.shape[1], V.shape[1]), order="F")
+        scores = np.empty((self.shape[0], V.shape[1]), dtype=self._dtype, order="F")
+        for part in chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, FEW_VECTORS_BYTES):
+            rows = self.X[part]
+            with shared_if_large(self.X.size):
+                for column in range(V.shape[1]):
+                    scores[part, column] = rows @ V[:, column] - shift[column]
+                    out[:, column] += scores[part, column] @ rows
         return out, scores
 
     def _few_nonzeros(self, V: Array) -> Array | None:

@@ -1,0 +1,175 @@
+"""Blocks of features that are much alike, such as linked SNPs: found once, and starts of the search of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rspca.algorithm import budgets
+from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.gram_search import distinct_rows
+from rspca.algorithm.polish import Polished
+from rspca.algorithm.sketch import Rows
+from rspca.base.types import Array
+from rspca.linalg.vectors import top_k
+from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.deflated import ScoreDeflated
+
+
+class Blocks(NamedTuple):
+    """Features of each block as rows, sorted, and their Gram matrices in X before anything was taken off it."""
+
+    features: Array
+    grams: Array
+
+
+class _Fits(NamedTuple):
+    """Supports as rows, places in a block, and unit loadings and variance of each."""
+
+    places: Array
+    loadings: Array
+    variances: Array
+
+
+def take_leading_off(op: OperatorMixin, projected: Array, directions: Array, leading: Rows, longest: float) -> None:
+    """Turn projections X'R into those of X without its leading directions.
+
+    Each gets the length of what is left of its column, divided by that of the `longest`, or zero where little is left.
+    Features that follow the leading directions are alike too, but `promising` finds them; here those are sought that
+    are alike besides.
+    """
+    along = (leading.left.T @ directions).astype(projected.dtype)
+    for part in chunks(len(projected), 4 * (len(along) + projected.shape[1]), budgets.POOL_LINKAGE_BYTES):
+        rows = leading.rows[:, part]
+        projected[part] -= rows.T.astype(projected.dtype) @ along
+        left = op.sq_norms[part] - np.einsum("ij,ij->j", rows, rows)
+        left[left < budgets.ALIKE_LEFT * op.sq_norms[part]] = 0.0
+        sizes = np.einsum("ij,ij->i", projected[part], projected[part], dtype=np.float64)
+        scale = np.sqrt(np.divide(left, sizes, out=np.zeros(len(left)), where=sizes > 1e-30)) / longest
+        projected[part] *= scale.astype(projected.dtype)[:, None]
+
+
+def nearest_features(rows: Array, linked: Array, count: int) -> Array:
+    """Return the features most like each of some features, nearest first, as rows; the most linked features come first.
+
+    `rows` are projections of the columns, `linked` how much each is like others. No two of the features chosen are much
+    alike.
+    """
+    worth, found, size = linked.copy(), list[Array](), min(len(rows), budgets.ALIKE_NEAR)
+    while len(found) < count:
+        middle = int(np.argmax(worth))
+        if worth[middle] <= 0.0:
+            break
+        products = np.abs(rows @ rows[middle])
+        near = top_k(products, size)
+        near = near[np.argsort(-products[near], kind="stable")]
+        found.append(near)
+        worth[near[products[near] > budgets.ALIKE_SHARE * products[middle]]] = 0.0
+        worth[middle] = 0.0
+    return np.array(found, dtype=np.intp).reshape(len(found), size)
+
+
+def no_blocks() -> Blocks:
+    """Return no blocks."""
+    return Blocks(np.empty((0, 0), dtype=np.intp), np.empty((0, 0, 0)))
+
+
+def make_blocks(op: OperatorMixin, near: Array, leading: Rows, k: int, count: int) -> Blocks:
+    """Return blocks of 2k features, at most `count`, from sets of features that projections show to be alike.
+
+    Projections are rough. So the best k features of each set are found by their Gram matrix, and the sets of largest
+    variance are replaced by the features of largest gradient at these loadings: one block product with X.
+    """
+    rest = ScoreDeflated(op, leading.left, loadings=leading.rows.T)
+    size = min(op.shape[1], 2 * k)
+    scores, variances = _best_scores(rest, near, k)
+    scores = scores[:, np.argsort(-variances, kind="stable")[:count]]
+    blocks = _steepest(rest, scores, size)
+    blocks = blocks[distinct_rows(blocks)]
+    grams = [grams for _, _, grams in _grams(op, blocks)]
+    return Blocks(blocks, np.concatenate([np.empty((0, size, size)), *grams]))
+
+
+def _best_scores(rest: ScoreDeflated, sets: Array, k: int) -> tuple[Array, Array]:
+    """Return scores, as columns, of the best k features of each set, and their variances."""
+    scores, variances = np.empty((rest.shape[0], len(sets)), dtype=rest.dtype), np.empty(len(sets))
+    for part, columns, grams in _grams(rest.inner, sets):
+        fits = _fitted(_left_of(rest, grams, sets[part]), k)
+        weights = np.zeros((len(grams), 1, sets.shape[1]), dtype=rest.dtype)
+        np.put_along_axis(weights[:, 0], fits.places, fits.loadings.astype(rest.dtype), axis=1)
+        scores[:, part] = (weights @ columns)[:, 0].T
+        variances[part] = fits.variances
+    return scores, variances
+
+
+def _steepest(rest: ScoreDeflated, scores: Array, size: int) -> Array:
+    """Return the features of largest gradient for each column of scores, so many, sorted."""
+    found = list[Array]()
+    for part in chunks(scores.shape[1], rest.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
+        gradients = rest.rmatmat(rest.unexplained(np.asarray(scores[:, part], dtype=np.float64)))
+        found += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
+    return np.array(found, dtype=np.intp).reshape(len(found), size)
+
+
+def block_ends(op: OperatorMixin, k: int, choice: Choice, blocks: Blocks) -> list[Polished]:
+    """Return the best supports of k features, each inside of a block, in what earlier components leave."""
+    choices = [choice.among(features) for features in blocks.features]
+    kept = np.array([within.most >= k for within in choices], dtype=bool)
+    features, choices = blocks.features[kept], [within for within in choices if within.most >= k]
+    if not len(features):
+        return []
+    grams = _left_of(op, blocks.grams[kept], features)
+    loadings = _power_steps(grams)
+    places = np.array([within.largest(row, k) for within, row in zip(choices, loadings, strict=True)])
+    fits = _refitted(grams, places)
+    best = np.argsort(-fits.variances, kind="stable")[: budgets.ALIKE_STARTS]
+    return [
+        Polished(features[row][fits.places[row]], fits.loadings[row], float(fits.variances[row]), 0, None)
+        for row in best
+    ]
+
+
+def _grams(op: OperatorMixin, blocks: Array) -> Iterator[tuple[slice, Array, Array]]:
+    """Yield for some blocks at a time: which, their columns, and their Gram matrices.
+
+    Each time costs a read of a file whose rows are contiguous.
+    """
+    (m, n), width = op.shape, blocks.shape[1]
+    at_once = max(budgets.ALIKE_BYTES, int(budgets.ALIKE_COLUMNS_SHARE * 8 * m * n))
+    for part in chunks(len(blocks), 8 * width * m, at_once):
+        columns = op.columns(blocks[part].ravel()).T.reshape(-1, width, m)
+        yield part, columns, np.asarray(columns @ columns.transpose(0, 2, 1), dtype=np.float64)
+
+
+def _left_of(op: OperatorMixin, grams: Array, blocks: Array) -> Array:
+    """Return what deflation leaves of Gram matrices; zero if that is mostly rounding."""
+    for gram, features in zip(grams, blocks, strict=True):
+        if op.deflated_gram(gram, features) is None:
+            gram[:] = 0.0
+    return grams
+
+
+def _fitted(grams: Array, k: int) -> _Fits:
+    """Return the k largest entries of the leading direction of each Gram matrix, or all, and their variance."""
+    loadings = np.abs(_power_steps(grams))
+    places = np.argsort(-loadings, axis=1, kind="stable")[:, :k]
+    return _refitted(grams, np.sort(places, axis=1))
+
+
+def _refitted(grams: Array, places: Array) -> _Fits:
+    inside = np.take_along_axis(np.take_along_axis(grams, places[:, :, None], axis=1), places[:, None, :], axis=2)
+    loadings = _power_steps(inside)
+    return _Fits(places, loadings, np.einsum("bi,bij,bj->b", loadings, inside, loadings))
+
+
+def _power_steps(grams: Array) -> Array:
+    """Return roughly the leading eigenvector of each matrix, as rows."""
+    longest = np.argmax(np.einsum("bij,bij->bi", grams, grams), axis=1)
+    v = grams[np.arange(len(grams)), longest][:, :, None]
+    for _ in range(budgets.ALIKE_POWER_STEPS):
+        length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
+        v = grams @ np.divide(v, length, out=np.zeros_like(v), where=length > 0.0)
+    length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
+    return np.divide(v, length, out=np.full_like(v, grams.shape[1] ** -0.5), where=length > 0.0)[:, :, 0]
