@@ -50,7 +50,7 @@ def test_the_examples_of_a_module_run(name):
 
 
 def callables():
-    modules = ("datasets", "formats", "plotting", "report", "text")
+    modules = ("datasets", "formats", "plotting", "report", "singlecell", "text")
     for name in [*rspca.__all__, *(f"{m}.{name}" for m in modules for name in getattr(rspca, m).__all__)]:
         value = rspca
         for part in name.split("."):

@@ -196,4 +196,5 @@ TEXTS: list[Files] = [
     {"docs.txt": b"The wing lifts in supersonic flow\n\nA library of books\nflow past a wing\n"},
     {"docs.txt": gzip.compress("Aufl\u00f6sung der Str\u00f6mung\nlift drag\n".encode(), mtime=0)},
 ]
+DOCWORD: Files = {"docword.a.txt": b"3\n3\n4\n1 1 2\n1 2 1\n2 3 1\n3 2 5\n", "vocab.a.txt": b"wing\nflow\nlift\n"}
 FOLDER: Files = {"a/one.txt": b"wing lifts flow", "b/two.txt": b"library books flow", "three.txt": b"heat flow"}

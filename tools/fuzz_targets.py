@@ -13,6 +13,7 @@ import numpy as np
 from damage import Files
 from fuzz_seeds import (
     DATA,
+    DOCWORD,
     FOLDER,
     GEO,
     REGIONS,
@@ -126,6 +127,7 @@ def run_smart(folder: Path) -> None:
     """Read SMART documents."""
     numbers = [one.number for one in read_smart(folder / "docs.all")]
     must(numbers and numbers == sorted(set(numbers)), "documents out of order")
+    check_table(rspca.read(folder / "docs.all", empty="drop"), folder)
 
 
 def run_geo(folder: Path) -> None:
@@ -241,6 +243,10 @@ TARGETS: dict[str, Target] = {
         mtx, read_table(""), (b"symmetric", b"complex", b"pattern", b"skew-symmetric", b"hermitian", b"array")
     ),
     "documents": Target(lambda: TEXTS, read_table("docs.txt", empty="drop"), (b"flow", b"wing")),
+    "docword": Target(
+        lambda: [DOCWORD, DOCWORD | {"docword.a.txt": gzip.compress(DOCWORD["docword.a.txt"], mtime=0)}],
+        read_table("docword.a.txt", empty="drop"), (b"1 1 1\n", b"3\n", b"flow"),
+    ),
     "folder": Target(lambda: [FOLDER], read_table("", empty="drop"), (b"flow", b"wing")),
     "parquet": Target(parquet, read_table("t.parquet")),
     "h5ad": Target(h5ad, read_table("cells.h5ad")),

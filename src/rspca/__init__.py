@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca import formats as formats
     from rspca import plotting as plotting
     from rspca import report as report
+    from rspca import singlecell as singlecell
     from rspca import text as text
     from rspca.algorithm.results import Component as Component
     from rspca.algorithm.results import Decomposition as Decomposition
@@ -60,7 +61,7 @@ _HOMES = {
     "Decomposition": "rspca.algorithm.results",
     "Step": "rspca.base.types",
 }
-_MODULES = ("datasets", "formats", "plotting", "report", "text")
+_MODULES = ("datasets", "formats", "plotting", "report", "singlecell", "text")
 
 __version__ = "0.2.0"
 __all__ = ["__version__", *_HOMES, *_MODULES]

@@ -28,7 +28,15 @@ from rspca.base.types import Array, OnStep
 from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
 from rspca.formats.table import Table
-from rspca.genetics.alleles import Matched, are_snps, counted_as_in, match_snps, matched_scores
+from rspca.genetics.alleles import (
+    Matched,
+    Projected,
+    are_snps,
+    counted_as_in,
+    match_snps,
+    matched_scores,
+    projected,
+)
 from rspca.genetics.linkage import linkage_note, linked_share
 from rspca.linalg.vectors import nonzeros
 from rspca.methods.combinations import check_nothing_earlier
@@ -87,7 +95,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Features per component. More than there are features: all of them, with a warning.
     method : str, default="rspca"
         A key of ``rspca.METHODS``. Options from `solver` to `n_draws`, and `polish`, `max_iter` and `tol`, belong to
-        "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``.
+        "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``. Or "topics": nonnegative parts
+        of data without negative entries, with center=False; see ``rspca.text.topics``.
     solver : {"linearized", "projected"}, default="linearized"
         Stage 1. "projected" is the paper's; its fixed point is not stationary for the relaxed problem.
     rounding : {"exact", "bernoulli"}, default="exact"
@@ -109,8 +118,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Subtract column means, implicitly.
     scale : {False, True, "patterson"}, default=False
         Divide columns by their standard deviation (ddof 0), or by sqrt(2p(1-p)), p half the mean, for genotypes.
-    groups : array of labels, or int, default=None
-        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs. A
+    groups : array of labels, int, or "r2:LIMIT", default=None
+        A group for each feature (a gene, a topic), or, for a table of genotypes, the width of windows in base pairs, or
+        "r2:0.2": clumps of SNPs whose squared correlation with the commonest of them is above 0.2, within 500 kb. A
         component uses at most `max_per_group` features of one group: linked SNPs say the same and would fill it.
         Features without a label (None, NaN, an empty text) are in no group.
     max_per_group : int, default=1
@@ -383,6 +393,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not are_snps(getattr(self, "features_", None)) or not are_snps(table.features):
             raise ValueError("SNPs are matched by name and alleles: fit on, and give, a table of genotypes.")
         return match_snps(self.features_, table.features, self._used_features())
+
+    def projected(self, table: Table, scores: Array | None = None) -> list[Projected]:
+        """Return how many SNPs of each component a table of genotypes has, and how its scores shrink without others.
+
+        `spread` compares the spread of the scores with that of the fit: about 1 for people like those of the fit.
+        `scores` are those of the table, where they are known already.
+        """
+        matched = self.match(table)
+        if scores is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # what is not used is in the result
+                scores = self.transform(table)
+        return projected(matched, self.components_[:, self._used_features()], scores, self._spread())
 
     def _weighted_as_in_fit(self, X: Any) -> Any:
         """Return X; a table of documents with the weights that words have in this model."""

@@ -14,6 +14,7 @@ from rspca.base.checks import check_integer, shown
 from rspca.estimator import SparsePCA
 from rspca.formats.h5ad import chosen_variables, load_or_stream
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
+from rspca.formats.matching import scores_about
 from rspca.operators.convert import as_operator
 from rspca.operators.streamed import memory_size
 
@@ -27,6 +28,7 @@ class _Default:
 
 
 DEFAULT_MASK = _Default()
+__all__ = ["model_of", "programs", "project"]
 
 
 def spca(
@@ -44,6 +46,7 @@ def spca(
     covariates: Any = None,
     sample_weight: Any = None,
     max_memory: int | str | None = None,
+    return_model: bool = False,
     **options: Any,
 ) -> Any:
     """Find components of exactly k genes each, and store them in an AnnData object as ``scanpy.pp.pca`` does.
@@ -81,21 +84,25 @@ def spca(
         How often each cell counts: a column of obs, or a number for each cell.
     max_memory : int or str
         For a backed file, such as "500MB": what the matrix may take, or its blocks if it takes more; None: 1 GiB.
+    return_model : bool
+        Return the fitted :class:`SparsePCA`, with the names of the genes; with `copy`, the copy and the model.
     **options
         Of :class:`SparsePCA`: ``scale``, ``center``, ``method``, ``deflation``, ``certify_seconds``, ... `groups` may
         be a column of var, or have an entry for each gene.
 
     Returns
     -------
-    AnnData or None
-        None, or the copy. Set are
+    AnnData, SparsePCA or None
+        None, or the copy, the model, or both. Set are
 
         ``obsm["X_spca"]``
             Scores, cells by components.
         ``varm["sPCs"]``
             Loadings, genes by components: k of each column are not zero, none outside of the mask.
         ``uns["spca"]``
-            ``params``, ``variance``, ``variance_ratio`` (adjusted, as ``explained_variance_`` of :class:`SparsePCA`),
+            ``params``, ``genes``, ``mean`` and ``scale`` (the genes in the mask, what was subtracted from them and what
+            they were divided by: :func:`rspca.singlecell.project` scores new cells with them), ``variance``,
+            ``variance_ratio`` (adjusted, as ``explained_variance_`` of :class:`SparsePCA`),
             and with `certify` ``certificates``: ``lower``, ``upper``, ``gap``, ``status``, and ``json`` for
             ``rspca.Certificate.from_json``. Lower and upper are sums of squares, without a divisor. With `joint`,
             `constraint` or `shared_support` there is one ``joint_certificate`` instead.
@@ -142,7 +149,136 @@ def spca(
     adata = adata.copy() if copy else adata
     scores = model.transform(op, covariates=known).astype(dtype)
     _store(adata, model, scores, genes, key_added, _params(model, mask_var, layer, sample_weight))
+    model.feature_names_in_ = np.asarray(adata.var_names if genes is None else adata.var_names[genes], dtype=object)
+    if return_model:
+        return (adata, model) if copy else model
     return adata if copy else None
+
+
+def project(adata: Any, reference: Any, *, layer: str | None = None, key: str = "spca", copy: bool = False) -> Any:
+    """Score new cells with the components of another AnnData object, and store the scores in ``obsm``.
+
+    Genes are found by name, in any order; those that no component uses may be absent. They are centered and scaled with
+    the means and divisors of the reference.
+
+    Parameters
+    ----------
+    adata : AnnData
+        New cells, normalized as those of the reference.
+    reference : AnnData or SparsePCA
+        An object that :func:`rspca.spca` was run on, or the model that it returned.
+    layer : str
+        Layer to use instead of X.
+    key : str
+        Key of the reference in uns, and of the scores in obsm, where it is not that of the default.
+    copy : bool
+        Leave `adata` as it is and return a copy with the scores.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, rspca
+    >>> X = np.log1p(np.random.default_rng(0).poisson(0.5, (100, 30)))
+    >>> old, new = anndata.AnnData(X[:80]), anndata.AnnData(X[80:, ::-1])
+    >>> new.var_names = old.var_names[::-1]
+    >>> model = rspca.spca(old, n_comps=2, k=3, return_model=True)
+    >>> rspca.singlecell.project(new, old)
+    >>> bool(np.allclose(new.obsm["X_spca"], model.transform(X[80:]), atol=1e-6))
+    True
+    """
+    model = reference if isinstance(reference, SparsePCA) else model_of(reference, key)
+    if not hasattr(model, "feature_names_in_"):
+        raise ValueError("The model does not know its genes by name; give the one that rspca.spca returned.")
+    _check_slots(adata, layer, None, copy)
+    if not adata.var_names.is_unique:
+        raise ValueError("adata has two genes of one name; call adata.var_names_make_unique() first.")
+    X = adata.X if layer is None else adata.layers[layer]
+    used = np.flatnonzero(np.any(model.components_ != 0.0, axis=0))
+    places = adata.var_names.get_indexer(model.feature_names_in_[used])
+    if (places < 0).any():
+        absent = model.feature_names_in_[used][places < 0]
+        raise ValueError(
+            f"adata does not have {len(absent)} of the {len(used)} genes that the components use, such as "
+            f"{shown(absent[0], 80)}; give data with them, or fit again without them."
+        )
+    order = np.argsort(places)
+    used, places = used[order], places[order]
+    if adata.isbacked and layer is None:
+        op = as_operator(load_or_stream(X, places, memory_size(None), str(adata.filename)))
+    else:
+        op = as_operator(X[:, places])
+    weights = model.components_[:, used] / model.scale_[used]
+    scores = scores_about(op, weights, model.mean_[used], np.sqrt(np.maximum(model.explained_variance_, 0.0)))
+    adata = adata.copy() if copy else adata
+    adata.obsm["X_spca" if key == "spca" else key] = scores.astype(np.float32)
+    return adata if copy else None
+
+
+def programs(adata: Any, *, key: str = "spca", n: int | None = None) -> Any:
+    """Return the genes of each component as a pandas frame, the largest loadings first.
+
+    Columns: `program` (counted from 1), `rank`, `gene`, `loading`, `mean` (expression in the fit) and `variance_ratio`
+    of the program. `n` limits the genes of each.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, rspca
+    >>> adata = anndata.AnnData(np.log1p(np.random.default_rng(0).poisson(0.5, (100, 30))))
+    >>> rspca.spca(adata, n_comps=2, k=3)
+    >>> rspca.singlecell.programs(adata).columns.tolist()
+    ['program', 'rank', 'gene', 'loading', 'mean', 'variance_ratio']
+    """
+    import pandas
+
+    model = adata if isinstance(adata, SparsePCA) else model_of(adata, key)
+    if n is not None:
+        check_integer("n", n, 1)
+    rows = []
+    for number, loadings in enumerate(model.components_):
+        support = model.supports_[number]
+        for rank, gene in enumerate(support[np.argsort(-np.abs(loadings[support]), kind="stable")][:n], 1):
+            values = (model.feature_names_in_[gene], float(loadings[gene]), float(model.mean_[gene]))
+            rows.append((number + 1, rank, *values, float(model.explained_variance_ratio_[number])))
+    return pandas.DataFrame(rows, columns=["program", "rank", "gene", "loading", "mean", "variance_ratio"])
+
+
+def model_of(adata: Any, key: str = "spca") -> SparsePCA:
+    """Return the model that :func:`rspca.spca` stored in an AnnData object, also in one that was read from a file.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, rspca
+    >>> adata = anndata.AnnData(np.log1p(np.random.default_rng(0).poisson(0.5, (100, 30))))
+    >>> rspca.spca(adata, n_comps=2, k=3)
+    >>> rspca.singlecell.model_of(adata).n_components_
+    2
+    """
+    if key not in adata.uns:
+        raise ValueError(f"adata.uns has no {key!r}; run rspca.spca first, or give the key that it was stored under.")
+    found = adata.uns[key]
+    if "mean" not in found:
+        raise ValueError(f"adata.uns[{key!r}] was stored by an earlier version, without means; run rspca.spca again.")
+    params = found["params"]
+    genes = adata.var_names.get_indexer(np.asarray(found["genes"], dtype=object))
+    if (genes < 0).any():
+        raise ValueError(f"adata.uns[{key!r}] names genes that adata no longer has; give the object of the fit.")
+    loadings = np.asarray(adata.varm["sPCs" if key == "spca" else key])[genes]
+    names = ("method", "deflation", "scale", "joint", "shared_support", "nonnegative")
+    model = SparsePCA(int(params["n_comps"]), k=np.asarray(params["k"]).tolist(), center=bool(params["zero_center"]))
+    model.set_params(**{name: _plain_value(params[name]) for name in names}, constraint=params.get("constraint"))
+    model.components_ = np.ascontiguousarray(loadings.T)
+    model.supports_ = [np.flatnonzero(row) for row in model.components_]
+    model.n_components_, model.n_features_in_ = model.components_.shape
+    model.n_samples_, model.n_iter_ = int(found["n_samples"]), 1
+    model.mean_, model.scale_ = np.asarray(found["mean"]), np.asarray(found["scale"])
+    model.explained_variance_ = np.asarray(found["variance"])
+    model.explained_variance_ratio_ = np.asarray(found["variance_ratio"])
+    model.feature_names_in_ = np.asarray(found["genes"], dtype=object)
+    return model
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value of a file as Python has it."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _store(
@@ -153,6 +289,10 @@ def _store(
     loadings[slice(None) if genes is None else genes] = model.components_.T
     found: dict[str, Any] = {
         "params": params,
+        "genes": np.asarray(adata.var_names if genes is None else adata.var_names[genes], dtype=str),
+        "mean": np.asarray(model.mean_),
+        "scale": np.asarray(model.scale_),
+        "n_samples": model.n_samples_,
         "variance": model.explained_variance_,
         "variance_ratio": model.explained_variance_ratio_,
     }

@@ -128,6 +128,7 @@ READERS = {
     "read csv": ("t.csv", rspca.read), "read tsv": ("t.tsv", rspca.read), "read npy": ("a.npy", rspca.read),
     "read npz": ("a.npz", rspca.read), "read mtx": ("a.mtx", rspca.read), "read parquet": ("a.parquet", rspca.read),
     "read h5ad": ("a.h5ad", rspca.read), "read txt": ("a.txt", rspca.read), "read bed": ("a.bed", rspca.read),
+    "read all": ("a.all", rspca.read), "read docword": ("docword.a.txt", rspca.read),
     "read_plink": ("a.bed", formats.read_plink), "read_smart": ("a.all", formats.read_smart),
     "read_series_matrix": ("a.txt", formats.read_series_matrix),
     "read_laser": ("a.geno", lambda path: formats.read_laser(path, path)),

@@ -47,7 +47,9 @@ def test_words_and_files_are_in_the_results(folder, tmp_path):
     assert scores["sample"][0] == "books/old/0.txt"
     assert scores["folder"][5] == "wings"
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["fit", str(folder), "-k", "3", "-n", "2", "-o", str(out)])
+    done = CliRunner().invoke(
+        app, ["fit", str(folder), "-k", "3", "-n", "2", "-o", str(out), "--method", "rspca", "--center"]
+    )
     assert done.exit_code == 0, done.output
     with (out / "components.csv").open(newline="") as file:
         assert {row["feature"] for row in csv.DictReader(file)} == topics[0] | topics[1]

@@ -311,7 +311,7 @@ def test_a_selection_that_makes_no_sense_is_refused(bed, options, message):
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path, bed):
-    with pytest.raises(ValueError, match=r"not known\. Give a file of \.bed"):
+    with pytest.raises(ValueError, match=r"not known\. Give a file of \.all, \.bed"):
         rspca.read(tmp_path / "x.xyz")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         rspca.read(tmp_path / "absent.bed")

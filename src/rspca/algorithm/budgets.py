@@ -524,3 +524,25 @@ DISJOINT_STARTS = 16
 """Random rotations that are starts, and replacements, at most: benchmarks/joint_constrained.py."""
 DISJOINT_FINALISTS = 4
 """Starts that climb further than one sweep: benchmarks/joint_constrained.py."""
+
+# --- topics: nonnegative parts and what rebuilds X --------------------------------------------------------------------
+
+PARTS_STEPS = 100
+"""Steps of the factorization, at most; Classic-3 takes 28: benchmarks/text.py."""
+PARTS_TOL = 1e-6
+"""Relative gain of a step at which the factorization stops; the ten top words change until then: benchmarks/text.py."""
+PARTS_POWER_STEPS = 6
+"""Block power steps to the start. With 2, the start and the topics depend on the seed: benchmarks/text.py."""
+PARTS_MORE_DIRECTIONS = 10
+"""Vectors of that block beyond the number of topics: benchmarks/text.py."""
+REBUILT_STEPS = 8
+"""Steps of the ascent that chooses the words; more gain little and cost coherence: benchmarks/text.py."""
+REBUILT_FIRST_STEP = 1.2
+"""First step, in units of 1 / (squared length of the longest column), so that a tenth of the words change:
+benchmarks/text.py."""
+REBUILT_STEP_GROWS = 2.0
+"""Factor of the step after one that gained: not tuned."""
+REBUILT_STEP_FALLS = 3.0
+"""Divisor of the step after one that gained nothing: not tuned."""
+REBUILT_HALVINGS = 6
+"""Divisions of the step without gain at which the ascent ends: not tuned."""

@@ -106,7 +106,21 @@ def polished(task: NonnegativeTask, V: Array) -> list[SignedEnd]:
     return sorted(ends, key=lambda end: -end.variance)
 
 
-def power_ends(op: OperatorMixin, V: Array, k: int, choice: Choice) -> Array:
+class _PoolGram(NamedTuple):
+    """The Gram matrix of a pool of features: products with many vectors are faster than through the data."""
+
+    A: Array
+
+    def gram(self, V: Array) -> Array:
+        """A V."""
+        return np.asarray(self.A @ V)
+
+    def variances(self, V: Array) -> Array:
+        """v'Av of each column."""
+        return np.asarray(np.einsum("ij,ij->j", V, self.A @ V))
+
+
+def power_ends(op: OperatorMixin | _PoolGram, V: Array, k: int, choice: Choice) -> Array:
     """Return where truncated power steps lead from the columns of V, one for each support, best first."""
     visited: set[bytes] = set()
     ended: list[Array] = []
@@ -185,9 +199,10 @@ def starts_of_single_features(task: NonnegativeTask, gradients: Array) -> list[A
     worth = np.max(np.maximum(gradients, 0.0) / np.maximum(gradients.max(axis=0), np.finfo(float).tiny), axis=1)
     promising = Choice(choice.features)
     pool = np.union1d(promising.largest(worth, size // 2), promising.largest(op.sq_norms, size - size // 2))
-    part, among = op.restrict(pool), choice.among(pool)
-    ends = power_ends(part, coordinates(among.features, len(pool)), k, among)[:, : budgets.POLISH_FINALISTS]
-    return [spread(end[end > 0.0], pool[end > 0.0], n) for end in ends.T]
+    among = choice.among(pool)
+    ends = power_ends(_PoolGram(op.gram_matrix(pool)), coordinates(among.features, len(pool)), k, among)
+    finalists = ends[:, : budgets.POLISH_FINALISTS].T
+    return [spread(end[end > 0.0], pool[end > 0.0], n) for end in finalists]
 
 
 def coordinates(features: Array, n: int) -> Array:
@@ -254,7 +269,11 @@ def _larger(first: Array, along: Array, second: Array) -> Array:
 def _best_pairs(values: Array, count: int) -> list[tuple[int, int]]:
     """Return rows and columns of the largest values that are finite."""
     flat = values.ravel()
-    order = np.argsort(-flat, kind="stable")[:count]
+    if 0 < count < len(flat):  # ties at the limit stay, so that the order among them is that of a full sort
+        near = np.flatnonzero(flat >= np.partition(flat, len(flat) - count)[len(flat) - count])
+    else:
+        near = np.arange(len(flat))
+    order = near[np.argsort(-flat[near], kind="stable")[:count]]
     return [divmod(int(place), values.shape[1]) for place in order if np.isfinite(flat[place])]
 
 

@@ -89,7 +89,7 @@ def certify(
     from rspca.operators.prepared import SampleArguments
 
     model, component = certified.model, certified.component
-    options = source.options() | {"seconds": seconds, "random_state": seed} | several.options()
+    options = source.options(data) | {"seconds": seconds, "random_state": seed} | several.options()
     check_file(out)
     fitted: Any = None
     if model is not None:
@@ -99,7 +99,7 @@ def certify(
             )
         if grouped.groups is not None:
             raise ValueError("With --model the groups are those of its fit: leave --groups out.")
-        if source.options() != Preparing().options():
+        if (source.scale, source.center, source.missing) != (Preparing.scale, Preparing.center, Preparing.missing):
             raise ValueError(
                 "With --model the data are prepared as in its fit: leave --scale, --no-center and --missing out."
             )

@@ -57,7 +57,7 @@ def compare(
     for name in names:
         check_choice("method", name, METHODS)
     together = compared_modes(None if modes is None else [name.strip() for name in modes.split(",")], n, [k] * n)
-    options = source.options() | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
+    options = source.options(data) | {"methods": names, "certify_seconds": seconds or None, "random_state": seed}
     options |= {"n_components": n, "modes": together if n > 1 else None}
     check_file(out)
     count = 2 * len(names) if n == 1 else len(names) + len(together)

@@ -10,6 +10,7 @@ import typer
 from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, Title, command, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
 from rspca.cli.support.samples import OfSamples
+from rspca.formats import registry
 
 if TYPE_CHECKING:
     from rspca.algorithm.results import Component
@@ -29,7 +30,9 @@ def fit(
         int | None, typer.Option("-n", parser=whole(1), help="Components; 1, or as many as numbers after -k.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("rspca-out"),
-    method: Annotated[str, typer.Option(help="A method; rspca compare lists them.")] = "rspca",
+    method: Annotated[
+        str | None, typer.Option(help="A method; rspca compare lists them. Documents: topics, else rspca.")
+    ] = None,
     deflation: Annotated[
         str, typer.Option(metavar="schur|projection|orthogonal", help="What is removed before the next component.")
     ] = "schur",
@@ -37,7 +40,10 @@ def fit(
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of all components.")] = 30.0,
     groups: Annotated[
         str | None,
-        typer.Option(metavar="BASEPAIRS|NAME|FILE", help="Windows of a .bed, a feature column, or a file of labels."),
+        typer.Option(
+            metavar="BASEPAIRS|r2:LIMIT|NAME|FILE",
+            help="Windows or clumps of a .bed, a feature column, or a file of labels.",
+        ),
     ] = None,
     max_per_group: Annotated[int, typer.Option(parser=whole(1), help="Features of one group in one component.")] = 1,
     seed: Seed = 0,
@@ -53,12 +59,14 @@ def fit(
     reading: Reading,
     talking: Talking,
 ) -> None:
-    """Find components; write components.csv, scores.csv, model.npz and report.html.
+    """Find components; write components.csv, scores.csv, model.npz and report.html; of documents also shares.csv.
 
     rspca fit expression.csv -k 50 -n 2 -o out
     rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups 250000
+    rspca fit genotypes.bed -k 50 -n 2 --scale patterson --groups r2:0.2
     rspca fit cells.h5ad -k 30,20,10 --layer lognorm --label cell_type
-    rspca fit docs/ -k 60 -n 4
+    rspca fit docs/ -k 20 -n 10
+    rspca fit CISI.ALL cran.all.1400 MED.ALL -k 20 -n 10 --empty drop
     rspca fit expression.csv -k 20 -n 5 --joint --certify
     rspca fit expression.csv -k 20 -n 2 --constraint uncorrelated
     rspca fit large.npy -k 100 -n 20 -o out --resume
@@ -82,8 +90,10 @@ def fit(
     from rspca.formats.registry import subject_of
     from rspca.methods.decompose import checked_settings
 
-    options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
+    options = _options(k, n, preparing, data) | {"deflation": deflation, "random_state": seed}
     options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.given()
+    variance = certify or groups is not None or deflation != "schur" or bool(several.given())
+    options["method"] = _method(method, data, variance=variance)
     count, model = options["n_components"], SparsePCA(**options)
     settings = checked_settings(model.get_params(deep=False))  # before a large file is read
     check_folder(out, [*RESULTS, PARTIAL, LOCK])
@@ -125,7 +135,7 @@ def fit(
                 page |= {"documents": documents, "title": title or ", ".join(path.name for path in data)}
                 page["kind"] = subject_of(data)
                 written, replaced = _write(out, model, table, scores, page if report else None)
-        for line in model_lines(model, table, scores, documents=documents is not None):
+        for line in model_lines(model, table, scores, documents=table.terms is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
         if (hint := scaling_hint(model, table)) is not None:
@@ -134,13 +144,18 @@ def fit(
             _answer(talking, out, model, table, written, {"replaced": replaced, "provenance": origin})
 
 
-def _options(k: str, n: int | None, preparing: Preparing) -> dict[str, Any]:
+def _method(method: str | None, data: list[Path], *, variance: bool) -> str:
+    """Return the method: for documents "topics", unless another option needs components of most variance."""
+    return method or ("topics" if registry.are_documents(data) and not variance else "rspca")
+
+
+def _options(k: str, n: int | None, preparing: Preparing, data: list[Path]) -> dict[str, Any]:
     """Return how many components of how many features, and how columns are prepared, as SparsePCA names them."""
     ks = whole_numbers("-k", k)
     count = n or len(ks)
     if len(ks) not in (1, count):
         raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")
-    return {"n_components": count, "k": ks[0] if len(ks) == 1 else ks, **preparing.options()}
+    return {"n_components": count, "k": ks[0] if len(ks) == 1 else ks, **preparing.options(data)}
 
 
 def _earlier(partial: Partial, *, resume: bool) -> list[Component]:
@@ -158,19 +173,25 @@ def _write(
 ) -> tuple[list[str], list[str]]:
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
-    from rspca.cli.support.outputs import write_components, write_scores
+    from rspca.cli.support.outputs import write_components, write_scores, write_shares
     from rspca.report import write_report
+    from rspca.text import has_shares
 
-    written = ["components.csv", "scores.csv", "model.npz", *([] if page is None else ["report.html"])]
+    shares = has_shares(model)
+    written = ["components.csv", "scores.csv", "model.npz", *(["shares.csv"] if shares else [])]
+    written += [] if page is None else ["report.html"]
     replaced = [name for name in written if (out / name).exists()]
     with replaced_together():
         model.save(out / "model.npz")
         write_components(out / "components.csv", model, table)
         write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+        if shares:
+            write_shares(out / "shares.csv", scores, table.sample_names, table.samples)
         if page is not None:
             write_report(out / "report.html", model, scores=scores, **page)
-    if page is None and (out / "report.html").exists():
-        typer.echo(f"rspca: {out / 'report.html'} is not of this fit, but of an earlier one.", err=True)
+    for name in ("shares.csv", "report.html"):
+        if name not in written and (out / name).exists():
+            typer.echo(f"rspca: {out / name} is not of this fit, but of an earlier one.", err=True)
     return written, replaced
 
 

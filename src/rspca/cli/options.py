@@ -77,20 +77,27 @@ class Preparing:
         str,
         typer.Option(metavar="no|yes|patterson", help="Divide columns: yes: unit variance; patterson: genotypes."),
     ] = "no"
-    center: Annotated[bool, typer.Option(help="Subtract column means.")] = True
+    center: Annotated[
+        bool | None,
+        typer.Option("--center/--no-center", help="Subtract column means, or not; documents: not, else yes."),
+    ] = None
     missing: Annotated[
         str, typer.Option(metavar="error|mean", help="Missing values: refused, or the mean of their column.")
     ] = "error"
 
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the library; a stopped run of an earlier version knows nothing of missing values."""
+    def options(self, data: list[Path]) -> dict[str, Any]:
+        """Return the arguments of the library for these files: documents are not centered unless that is given.
+
+        A stopped run of an earlier version knows nothing of missing values, so their default is left out.
+        """
         if self.missing not in ("error", "mean"):
             raise ValueError(f"--missing {self.missing} is not known; choose error or mean.")
         known: dict[str, bool | str] = {"no": False, "yes": True, "patterson": "patterson"}
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
+        center = not registry.are_documents(data) if self.center is None else self.center
         missing = {} if self.missing == "error" else {"missing": self.missing}
-        return {"scale": known[self.scale], "center": self.center, **missing}
+        return {"scale": known[self.scale], "center": center, **missing}
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def path(
     from rspca.cli.support.results import path_document
     from rspca.cli.support.spreadsheets import write_csv
 
-    wanted, options = whole_numbers("--ks", ks), source.options()
+    wanted, options = whole_numbers("--ks", ks), source.options(data)
     check_file(out)
     options |= {"certify": certify, "seconds": seconds, "random_state": seed}
     count = len(set(wanted))

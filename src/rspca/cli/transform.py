@@ -25,6 +25,9 @@ def transform(
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
     covariates: CovariatesOption = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Documents: the leading topic and the share of each, not the scores.")
+    ] = False,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -34,25 +37,30 @@ def transform(
 
     rspca transform out/model.npz new.csv -o scores.csv
     rspca transform topics new_documents/ -o scores.csv
+    rspca transform topics new_documents/ --shares
     rspca transform out other_study.bed --chromosomes all | head
     """
     from rspca.cli.support.inputs import loaded, opened
-    from rspca.cli.support.outputs import check_file, write_scores
+    from rspca.cli.support.outputs import check_file, write_scores, write_shares
     from rspca.cli.support.progress import shown
     from rspca.genetics.alleles import are_snps
+    from rspca.text import has_shares, shares_of
 
     check_file(out)
     fitted, _ = loaded(model)
+    if shares and not has_shares(fitted):
+        raise ValueError("--shares needs a model of documents that was not centered and has no negative loading.")
     beside = covariate_columns(fitted, covariates)
     with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True, beside=beside) as table:
         scores = fitted.transform(table, covariates=model_covariates(fitted, covariates, table))
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
-            _report_match(fitted.match(table), table, data, talking)
+            _report_match(fitted.match(table), fitted.projected(table, scores), table, data, talking)
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
-        talking.answer({"samples": dict(samples), "scores": scores} | _unknown_words(table), "")
+        numbers = {"shares": shares_of(scores)} if shares else {}
+        talking.answer({"samples": dict(samples), "scores": scores} | numbers | _unknown_words(table), "")
     if out is not None or not talking.json:
-        write_scores(out, scores, table.sample_names, table.samples)
+        (write_shares if shares else write_scores)(out, scores, table.sample_names, table.samples)
 
 
 def _unknown_words(table: Any) -> dict[str, Any]:
@@ -61,7 +69,7 @@ def _unknown_words(table: Any) -> dict[str, Any]:
     return {} if coverage is None else {"unknown_words": coverage._asdict()}
 
 
-def _report_match(matched: Any, table: Table, data: list[Path], talking: Talking) -> None:
+def _report_match(matched: Any, parts: Any, table: Table, data: list[Path], talking: Talking) -> None:
     """Say on stderr how the SNPs of the model were found; what is left out is a warning of the model's."""
     import numpy as np
 
@@ -76,8 +84,14 @@ def _report_match(matched: Any, table: Table, data: list[Path], talking: Talking
         )
     if talking.quiet:
         return
+    each = "; ".join(
+        f"component {part.component + 1}: {part.used} of its {part.snps} SNPs, shrinkage of the scores "
+        f"{part.shrinkage:.3f}, spread {part.spread:.3g} of that in the fit"
+        for part in parts
+    )
     typer.echo(
-        f"rspca: {used} of the {len(matched.snps)} SNPs of the model are used, {swapped} of them with alleles swapped.",
+        f"rspca: {used} of the {len(matched.snps)} SNPs of the model are used, {swapped} of them with alleles swapped. "
+        f"{each}.",
         err=True,
     )
     if uncalled:

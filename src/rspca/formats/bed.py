@@ -68,7 +68,7 @@ def read_bed(
     snps : path or names
         SNPs to keep; or a file with one id on each line.
     exclude : str or path
-        Regions to leave out: "long-range-ld-hg18", "long-range-ld-hg19", or a BED file.
+        Regions to leave out: "long-range-ld-hg18", "-hg19" (or "-grch37"), "-hg38" ("-grch38"), or a BED file.
     bim, fam : path
         The other two files of a single .bed, where they have another name.
     dtype : data-type
@@ -96,7 +96,7 @@ def read_bed(
     files = [
         mapped_rows(path, len(people["iid"]), len(table["snp"])) for path, table in zip(paths, tables, strict=True)
     ]
-    rows, left_out = select_snps(tables, chromosomes, snps, exclude)
+    rows, left_out, on_sex_chromosomes = select_snps(tables, chromosomes, snps, exclude)
     if not any(map(len, rows)):
         raise ValueError(no_snp_message(tables, chromosomes))
     described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
@@ -114,7 +114,9 @@ def read_bed(
     people = people if chosen is None else {name: column[chosen] for name, column in people.items()}
     if left_out and is_autosomes(chromosomes):
         warnings.warn(left_out, UserWarning, stacklevel=3)
-    notes = (left_out,) if left_out else ()
+    if on_sex_chromosomes:
+        warnings.warn(on_sex_chromosomes, UserWarning, stacklevel=3)
+    notes = tuple(note for note in (left_out, on_sex_chromosomes) if note)
     return Table(op, features["snp"], people["iid"], features, people, notes=notes)
 
 

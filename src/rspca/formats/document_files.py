@@ -6,14 +6,23 @@ import fnmatch
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rspca.base.arguments import argument
 from rspca.base.files import lines, read_bytes
 
 
+class NamedTexts(NamedTuple):
+    """Texts that are in memory, and a name for each."""
+
+    names: list[str]
+    texts: list[str]
+
+
 def read_texts(documents: Any, encoding: str, pattern: str) -> tuple[list[str], list[str]]:
     """Return names and texts of a list, a folder, or a file of lines."""
+    if isinstance(documents, NamedTexts):
+        return documents
     if isinstance(documents, str | os.PathLike):
         path = Path(documents)
         if not _exists(path):

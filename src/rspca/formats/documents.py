@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from rspca.base.types import Array
 from rspca.formats.columns import is_number
 from rspca.formats.named import Named
 from rspca.formats.term_weights import document_counts
+
+if TYPE_CHECKING:
+    from rspca.formats.tf_idf import Weighted
 
 
 def read_documents(path: Path, *, pattern: str = "*.txt", **options: Any) -> Named:
@@ -28,24 +32,37 @@ def read_documents(path: Path, *, pattern: str = "*.txt", **options: Any) -> Nam
         Which files of a folder are documents; ``"*"`` takes all but hidden ones. Gzipped files match without ``.gz``.
     **options
         As in :func:`rspca.text.term_matrix`: `stop_words`, `min_length`, `max_length`, `min_documents`, `idf`, `empty`,
-        `encoding`, and `term_weights`, the weights of a fit, with which documents become rows of its features.
+        `encoding`; `term_weights`, the weights of a fit, with which documents become rows of its features; and
+        `vectorizer`, a fitted vectorizer of scikit-learn instead of all of these.
     """
-    from rspca.formats.tf_idf import weighted_documents
-
     if not path.is_dir():
         _check_text(path, options.get("encoding", "utf-8"))
+    named, _ = weighted_named(path, path, pattern=pattern, **options)
+    return replace(named, samples=_folders(path, tuple(named.rows or ())))
+
+
+def weighted_named(documents: Any, path: Path | None, **options: Any) -> tuple[Named, Array]:
+    """Return documents as weights with names, and which of them are left; errors name the file, if there is one."""
+    from rspca.formats.tf_idf import weighted_documents
+
     try:
-        weighted = weighted_documents(path, pattern=pattern, **options)
+        weighted, used = weighted_documents(documents, **options)
     except ValueError as error:
-        raise (error if str(path) in str(error) else ValueError(f"{path}: {error}")) from None
+        named = path is None or str(path) in str(error)
+        raise (error if named else ValueError(f"{path}: {error}")) from None
+    return named_of(weighted), used
+
+
+def named_of(weighted: Weighted) -> Named:
+    """Return weighted documents with the names of their words, and in how many documents each is."""
     rows, words, names = weighted.terms
     return Named(
         rows,
         words,
         names,
         features={"documents": document_counts(weighted.counts)},
-        samples=_folders(path, names),
-        notes=weighted.source.notes(),
+        samples={},
+        notes=() if weighted.source is None else weighted.source.notes(),
         terms=weighted.source,
     )
 

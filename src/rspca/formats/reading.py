@@ -73,7 +73,7 @@ def _described(reader: registry.Reader) -> str:
     """Return the lines on a format in the docstring of `read`."""
     extra = f" Needs the extra ``{reader.extra}``." if reader.extra else ""
     function = reader.read.replace(":", ".")
-    suffixes = ", ".join(f"``{suffix}``" for suffix in reader.suffixes)
+    suffixes = ", ".join(f"``{suffix}``" for suffix in reader.suffixes) or reader.name
     lines = textwrap.wrap(f"{reader.about}{extra} Options: :func:`~{function}`.", 106, break_on_hyphens=False)
     return "\n            ".join([suffixes, *lines])
 

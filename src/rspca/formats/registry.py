@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class Reader:
     about: str = ""  # one sentence for the docstring of rspca.read
     extra: str = ""  # what pip must install besides rspca
     several: bool = False  # whether several files make one table
+    named: str = ""  # pattern of names, besides the suffixes; it is tried first
     mapped: bool = False  # whether files are read again and again after they were opened
     is_folder: str = ""  # (path) -> whether a folder is of this format
     companions: str = ""  # (path) -> the files that belong to this one
@@ -42,6 +44,10 @@ class Reader:
 
 
 _TABLE_OPTIONS = ("labels", "transpose", "row_names", "missing")
+_TEXT_OPTIONS = (
+    *("stop_words", "min_length", "max_length", "min_documents", "idf", "empty", "encoding"),
+    *("term_weights", "vectorizer"),
+)
 READERS = (
     Reader(
         name="text tables",
@@ -120,13 +126,30 @@ READERS = (
         name="documents",
         suffixes=(".txt",),
         read="rspca.formats.documents:read_documents",
-        options=(
-            *("pattern", "stop_words", "min_length", "max_length", "min_documents", "idf", "empty", "encoding"),
-            "term_weights",
-        ),
+        options=("pattern", *_TEXT_OPTIONS),
         about="Documents, one on each line, or a folder with one in each file, as tf-idf of their words.",
         subject="documents",
         is_folder="os.path:isdir",  # any folder that no row above takes
+    ),
+    Reader(
+        name=".all",
+        suffixes=(".all",),
+        read="rspca.formats.smart_table:read_smart_table",
+        options=_TEXT_OPTIONS,
+        about="SMART collections (CISI.ALL, cran.all.1400), as tf-idf of titles and abstracts; several are one table.",
+        subject="documents",
+        several=True,
+        named=r".+\.all(\.[0-9]+)?(\.gz)?",
+    ),
+    Reader(
+        name="docword",
+        suffixes=(),
+        read="rspca.formats.docword:read_docword",
+        options=("min_documents", "idf", "empty", "term_weights"),
+        about="Bags of words of the UCI repository, ``docword.NAME.txt`` with ``vocab.NAME.txt``, as tf-idf.",
+        subject="documents",
+        named=r"docword\..+\.txt(\.gz)?",
+        companions="rspca.formats.docword:vocabulary_file",
     ),
 )
 """Every format, in the order of help texts. A folder belongs to the first row that takes it."""
@@ -149,7 +172,15 @@ def reader_of(path: Path) -> Reader | None:
         return None
     if path.is_dir():
         return next((reader for reader in READERS if reader.is_folder and load(reader.is_folder)(path)), None)
-    return next((reader for reader in READERS if _suffix(path) in reader.suffixes), None)
+    name = path.name.lower()
+    named = next((reader for reader in READERS if reader.named and re.fullmatch(reader.named, name)), None)
+    return named or next((reader for reader in READERS if _suffix(path) in reader.suffixes), None)
+
+
+def are_documents(paths: Iterable[Path]) -> bool:
+    """Return whether the samples of these files are documents."""
+    readers = [reader_of(path) for path in paths]
+    return bool(readers) and all(reader is not None and reader.subject == "documents" for reader in readers)
 
 
 def accepts(path: Path, option: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class Table:
         return any(str(name) != f"feature{j}" for j, name in enumerate(self.feature_names))
 
 
-def table_of(found: Named, path: Path) -> Table:
+def table_of(found: Named, path: object) -> Table:
     """Return what a reader found in a file as a table; columns and rows without names are numbered."""
     for note in found.notes:
         warnings.warn(note, UserWarning, stacklevel=3)

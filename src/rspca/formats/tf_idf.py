@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from rspca.base.arguments import argument, where_known
 from rspca.base.checks import check_choice, check_integer, rectangular
+from rspca.base.types import Array
 from rspca.formats.document_files import read_texts
 from rspca.formats.stop_words import resolve_stop_words
 from rspca.formats.term_weights import (
@@ -61,6 +63,7 @@ def term_matrix(
     encoding: str = "utf-8",
     pattern: str = "*",
     term_weights: TermWeights | None = None,
+    vectorizer: Any = None,
 ) -> Terms:
     """Return documents as weights of their terms, rows of unit length: the text data of the paper.
 
@@ -92,6 +95,9 @@ def term_matrix(
     term_weights : TermWeights
         Weights of a fit (``term_weights_`` of a model) instead of those of these documents: the columns are the terms
         of the fit, words that it does not know are left out, with a warning that counts them.
+    vectorizer : fitted vectorizer of scikit-learn
+        A ``TfidfVectorizer``, a ``CountVectorizer``, or a pipeline that ends with names of words: what its `transform`
+        returns is the matrix, whatever its words and weights are. The options above are its own then.
 
     Returns
     -------
@@ -119,8 +125,9 @@ def term_matrix(
         encoding=encoding,
         pattern=pattern,
         term_weights=term_weights,
-    )
-    for note in weighted.source.notes():
+        vectorizer=vectorizer,
+    )[0]
+    for note in weighted.source.notes() if weighted.source is not None else ():
         warnings.warn(note, UserWarning, stacklevel=2)
     return weighted.terms
 
@@ -129,8 +136,8 @@ class Weighted(NamedTuple):
     """Documents as weights, and what they came from."""
 
     terms: Terms
-    counts: Any  # CSR: how often each document has each term
-    source: DocumentTerms  # all words of the documents, and the weights in use
+    counts: Any  # CSR: how often each document has each term; of a vectorizer, its weights
+    source: DocumentTerms | None  # all words of the documents, and the weights in use; None for a vectorizer
 
 
 def weighted_documents(
@@ -140,33 +147,72 @@ def weighted_documents(
     encoding: str = "utf-8",
     pattern: str = "*",
     term_weights: TermWeights | None = None,
+    vectorizer: Any = None,
     **given: Any,
-) -> Weighted:
-    """Return documents as :func:`term_matrix` does, with the counts and weights behind them, and no warning.
+) -> tuple[Weighted, Array]:
+    """Return documents as :func:`term_matrix` does, with the counts and weights behind them, and which ones are left.
 
-    `given` has some or all of the options in DEFAULTS.
+    `given` has some or all of the options in DEFAULTS. Nothing is a warning.
     """
+    if vectorizer is not None:
+        _check_settled(given | {"term_weights": term_weights}, "a vectorizer, which has its own")
+        check_choice("empty", empty, ("auto",))
+        return _vectorized(vectorizer, documents, encoding, pattern)
     if not (isinstance(empty, str) and empty == "auto"):
         check_choice("empty", empty, EMPTY)
     if term_weights is not None:
         if not isinstance(term_weights, TermWeights):
             raise TypeError(f"{argument('term_weights', term_weights)} must be term_weights_ of a model of documents.")
-        _check_settled(given)
-        return _weighted_as(term_weights, _counted(documents, term_weights.rules(), encoding, pattern), empty)
+        _check_settled(given, "the weights of a model, which has its own from its fit")
+        words = _counted(documents, term_weights.rules(), encoding, pattern)
+        return weighted_counts(words, {}, min_documents=1, idf=True, empty=empty, term_weights=term_weights)
     options = DEFAULTS | given
     min_documents, idf = options.pop("min_documents"), options.pop("idf")
     rules = _checked_rules(**options)
     check_integer("min_documents", min_documents, 1)
     check_choice("idf", idf, (True, False))
     words = _counted(documents, rules, encoding, pattern)
+    return weighted_counts(words, rules, min_documents=min_documents, idf=idf, empty=empty)
+
+
+def weighted_counts(
+    words: Terms,
+    rules: dict[str, Any],
+    *,
+    min_documents: int,
+    idf: bool,
+    empty: str,
+    term_weights: TermWeights | None = None,
+) -> tuple[Weighted, Array]:
+    """Return counts of words as weights, and the places of the documents that are left."""
+    if term_weights is not None:
+        return _weighted_as(term_weights, words, empty)
     counts, used = _frequent(words, rules, min_documents, empty)
     matrix = tf_idf(counts.matrix, idf=idf, documents=counts.documents)
-    rules["stop_words"] = tuple(rules["stop_words"])
+    rules = rules | {"stop_words": tuple(rules["stop_words"])}
     weights = TermWeights(
         counts.vocabulary, inverse_frequencies(counts.matrix, idf), **rules, min_documents=min_documents
     )
     source = DocumentTerms(weights, compact(words.matrix[used]), words.vocabulary)
-    return Weighted(counts._replace(matrix=matrix), counts.matrix, source)
+    return Weighted(counts._replace(matrix=matrix), counts.matrix, source), np.flatnonzero(used)
+
+
+def _vectorized(vectorizer: Any, documents: Any, encoding: str, pattern: str) -> tuple[Weighted, Array]:
+    """Return what a fitted vectorizer makes of documents."""
+    if not all(hasattr(vectorizer, name) for name in ("transform", "get_feature_names_out")):
+        raise TypeError(
+            f"{argument('vectorizer', vectorizer)} is no vectorizer with names of words; give a fitted "
+            "TfidfVectorizer or CountVectorizer of scikit-learn."
+        )
+    names, texts = read_texts(documents, encoding, pattern)
+    try:
+        found, words = vectorizer.transform(texts), vectorizer.get_feature_names_out()
+    except NotFittedError as error:
+        raise ValueError(f"{argument('vectorizer', vectorizer)} is not fitted; call its fit first.") from error
+    matrix = scipy.sparse.csr_array(found, dtype=np.result_type(found.dtype, np.float32))
+    matrix.sum_duplicates()
+    terms = Terms(matrix, tuple(str(word) for word in words), tuple(names))
+    return Weighted(terms, matrix, None), np.arange(len(names))
 
 
 def term_counts(
@@ -249,21 +295,18 @@ def _frequent(words: Terms, rules: dict[str, Any], min_documents: int, empty: st
     return Terms(counts[filled], vocabulary, names), filled
 
 
-def _check_settled(given: dict[str, Any]) -> None:
-    """Raise if an option was given that the weights of a fit settle."""
-    changed = [name for name, value in given.items() if not _is_default(value, DEFAULTS[name])]
+def _check_settled(given: dict[str, Any], by: str) -> None:
+    """Raise if an option was given that the weights of a fit, or a vectorizer, settle."""
+    changed = [name for name, value in given.items() if not _is_default(value, DEFAULTS.get(name))]
     if changed:
-        raise ValueError(
-            f"{', '.join(changed)} cannot be given with the weights of a model, which has its own from its fit; leave "
-            "them out, or fit again."
-        )
+        raise ValueError(f"{', '.join(changed)} cannot be given with {by}; leave them out, or fit again.")
 
 
 def _is_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
+def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> tuple[Weighted, Array]:
     """Return documents with the weights of a fit."""
     matrix, counts, coverage = weigh(weights, words.matrix, words.vocabulary, words.documents)
     if coverage.without and empty == "error":
@@ -279,9 +322,10 @@ def _weighted_as(weights: TermWeights, words: Terms, empty: str) -> Weighted:
                 "documents in its language and on its subjects."
             )
         names = tuple(words.documents[i] for i in filled)
-        return _weighted_as(weights, Terms(words.matrix[filled], words.vocabulary, names), empty)
+        return _weighted_as(weights, Terms(words.matrix[filled], words.vocabulary, names), empty)[0], filled
     source = DocumentTerms(weights, compact(words.matrix), words.vocabulary, coverage)
-    return Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, source)
+    weighted = Weighted(Terms(matrix, weights.vocabulary, words.documents), counts, source)
+    return weighted, np.arange(len(words.documents))
 
 
 def tf_idf(counts: Any, *, idf: bool = True, documents: Sequence[str] | None = None) -> Any:

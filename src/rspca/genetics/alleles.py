@@ -46,6 +46,36 @@ class Matched(NamedTuple):
         return f"{sum(why.values())} of the {len(self.snps)} SNPs of the model are not used: {reasons}"
 
 
+class Projected(NamedTuple):
+    """How much of one component another study has."""
+
+    component: int
+    """Counted from 0."""
+    snps: int
+    used: int
+    """SNPs of the component, and those of them that the study has on a known strand."""
+    shrinkage: float
+    """Share of the squared loadings that is used: the size of scores that is left, where all SNPs say the same."""
+    spread: float
+    """Standard deviation of the scores in the study, over that in the fit as far as earlier components leave it."""
+
+
+def projected(matched: Matched, loadings: Array, scores: Array, spread: Array) -> list[Projected]:
+    """Return for each component what of it the other study has; `loadings` has a column for each SNP of `matched`."""
+    used, found = matched.used, np.asarray(scores, dtype=np.float64)
+    spreads = found.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(found.shape[1])
+    return [
+        Projected(
+            component,
+            int(np.count_nonzero(row)),
+            int(np.count_nonzero(row[used])),
+            float(np.sum(row[used].astype(float) ** 2) / np.sum(row.astype(float) ** 2)),
+            float(spreads[component] / max(float(spread[component]), np.finfo(float).tiny)),
+        )
+        for component, row in enumerate(loadings)
+    ]
+
+
 def are_snps(features: Mapping[str, Array] | None) -> bool:
     """Return whether these features can be matched by name and alleles."""
     return features is not None and all(name in features for name in COLUMNS)

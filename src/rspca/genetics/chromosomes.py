@@ -31,6 +31,8 @@ _SAME = {
     **{"CHLOROPLAST": "PT", "UN": "0"},
 }
 """Sex chromosomes, mitochondria, chloroplasts and what has no place, by their names in capitals."""
+SEX = ("X", "Y", "Z", "W")
+"""Chromosomes that the sexes have in different numbers; XY, the pseudo-autosomal region, is none."""
 _RANGE = re.compile(r"(?:chr)?([0-9]{1,4}) *- *(?:chr)?([0-9]{1,4})", re.IGNORECASE)
 _SHOWN = 6
 """Chromosomes that a message lists."""
@@ -130,6 +132,23 @@ def left_out_note(chromosomes: Sequence[Array], selected: Sequence[Array], namin
         return said
     why = " Numbers 23 to 26 are taken as human X, Y, XY and MT." if naming.human else ""
     return f"{said}{why} Only autosomes are used; {argument('chromosomes', 'all')} uses all, or name those to use."
+
+
+def sex_note(names: Sequence[Array], selected: Sequence[Array], naming: Naming) -> str:
+    """Return in words how many of the SNPs in use lie on sex chromosomes; nothing if none does."""
+    counts = Counter(
+        str(name)
+        for each, used in zip(names, selected, strict=True)
+        for name in each[used & np.isin(each, SEX)].tolist()
+        if not naming.is_autosome(str(name))
+    )
+    if not counts:
+        return ""
+    listed = ", ".join(f"{count:,} on {name}" for name, count in sorted(counts.items()))
+    return (
+        f"{counts.total():,} of the SNPs in use are on sex chromosomes ({listed}), where the sexes have different "
+        f"numbers of copies: components can show sex. {argument('chromosomes', 'autosomes')} leaves them out."
+    )
 
 
 def _described(name: str, naming: Naming) -> str:

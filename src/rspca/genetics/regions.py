@@ -1,11 +1,14 @@
 """Regions of the genome: a built-in list of those with linkage over long range, and BED files of the user's own.
 
 The list is that of Price and others (2008), Long-range LD can confound genome scans in admixed populations, American
-Journal of Human Genetics 83, 132-135: twenty-four regions, printed in half megabases. "hg18" has them as printed,
-"hg19" lifted over from there. All that plinkQC ships (inst/extdata/high-LD-regions-hg19-GRCh37.bed, eighteen regions)
-are the same to the base. A list that goes through NCBI build 35 instead (genome.sph.umich.edu, "Regions of high
-linkage disequilibrium", also LD.wiki34 of bigsnpr) has six regions of chromosomes 1, 2, 7 and 12 up to 0.2 Mb next to
-ours: little against their 2.5 Mb and more, but an edge is not exact.
+Journal of Human Genetics 83, 132-135: twenty-four regions, printed in half megabases.
+"hg18" has them as printed, "hg19" lifted over from there, "hg38" from there again. All that plinkQC ships
+(inst/extdata/high-LD-regions-hg19-GRCh37.bed, eighteen regions) are the same to the base. A list that goes through
+NCBI build 35 instead (genome.sph.umich.edu, "Regions of high linkage disequilibrium", also LD.wiki34 of bigsnpr) has
+six regions of chromosomes 1, 2, 7 and 12 up to 0.2 Mb next to ours: little against their 2.5 Mb and more, but an edge
+is not exact. Of "hg38", eighteen are those that plinkQC ships (high-LD-regions-hg38-GRCh38.bed, the longest piece of
+each; of 6:57-64 Mb, from the first piece to the last). The other six (chromosomes 2, 3, 5, 5, 11 and 12) are hg19
+moved by the offset of known positions on either side, so that an edge may be some kilobases off.
 """
 
 from __future__ import annotations
@@ -52,7 +55,16 @@ LONG_RANGE_LD = {
         "8 7962590 11962591; 8 42880843 49837447; 8 111930824 114930824; 10 36959994 43679994; 11 46043424 57243424;"
         "11 87860352 90860352; 12 33108733 41713733; 12 111015617 113515617; 20 32536339 35066586"
     ),
+    "long-range-ld-hg38": _regions(
+        "1 47761741 51761740; 2 85919366 100517106; 2 134025960 137525960; 2 182427028 189427029; 3 47483506 49987563;"
+        "3 83368159 86868160; 3 88868160 96298466; 5 44464141 51168409; 5 98636396 101136397; 5 129636408 132636409;"
+        "5 136136412 139136412; 6 25391793 33424245; 6 57788604 61424451; 6 139637170 142137170; 7 54964813 66897578;"
+        "8 8105068 12105082; 8 43025700 48924888; 8 110918595 113918595; 10 36671066 43184546; 11 46021874 57475951;"
+        "11 88127184 91127184; 12 32955799 41319931; 12 110577813 113077813; 20 33948533 36438183"
+    ),
 }
+LONG_RANGE_LD["long-range-ld-grch37"] = LONG_RANGE_LD["long-range-ld-hg19"]
+LONG_RANGE_LD["long-range-ld-grch38"] = LONG_RANGE_LD["long-range-ld-hg38"]
 
 
 def read_regions(path: PathLike) -> tuple[Region, ...]:

@@ -15,7 +15,7 @@ from rspca.base.arguments import argument
 from rspca.base.checks import shown
 from rspca.base.files import PathLike, lines
 from rspca.base.types import Array
-from rspca.genetics.chromosomes import Naming, compared_names, left_out_note, naming_of, requested_names
+from rspca.genetics.chromosomes import Naming, compared_names, left_out_note, naming_of, requested_names, sex_note
 from rspca.genetics.plink import read_fam
 from rspca.genetics.regions import LONG_RANGE_LD, inside, read_regions
 
@@ -45,6 +45,8 @@ class Chosen(NamedTuple):
 
     rows: list[Array]
     note: str
+    sex_note: str
+    """What to say of SNPs in use on sex chromosomes."""
 
 
 def select_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: Any, exclude: PathLike | None) -> Chosen:
@@ -68,7 +70,9 @@ def select_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
     if asked is not None:
         _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
     labels = [table["chromosome"] for table in tables]
-    return Chosen(rows, left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes)))
+    in_use = [np.isin(np.arange(len(places)), chosen) for places, chosen in zip(names, rows, strict=True)]
+    left_out = left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes))
+    return Chosen(rows, left_out, sex_note(names, in_use, naming))
 
 
 def is_autosomes(chromosomes: Any) -> bool:

@@ -21,5 +21,7 @@ ROWS = (
 )
 """Where the row of each method is: next to its finder."""
 METHODS: dict[str, Method] = {method.name: method for method in map(load, ROWS)}
+PARTS: dict[str, Method] = {method.name: method for method in map(load, ("rspca.methods.topics:TOPICS",))}
+"""Methods for nonnegative parts of samples, not for directions of most variance, which `compare` compares."""
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "PARTS", "Method"]

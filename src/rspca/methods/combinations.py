@@ -10,7 +10,7 @@ import numpy as np
 from rspca.algorithm.joint.constrained import CONSTRAINTS
 from rspca.base.arguments import argument
 from rspca.base.checks import check_choice
-from rspca.methods import METHODS
+from rspca.methods import METHODS, PARTS
 
 Given = Mapping[str, Any]
 """Arguments of `decompose` or parameters of SparsePCA."""
@@ -32,9 +32,10 @@ class Refusal(NamedTuple):
 
 
 REFUSALS = (
-    Refusal("method", 'method="pca"', MODE_ARGUMENTS, lambda given: METHODS[given["method"]].dense,
+    Refusal("method", 'method="pca"', MODE_ARGUMENTS, lambda given: (METHODS | PARTS)[given["method"]].dense,
             "its components use all features"),
-    Refusal("method", 'methods other than "rspca"', ("nonnegative",), lambda given: not METHODS[given["method"]].rounds,
+    Refusal("method", 'methods other than "rspca"', ("nonnegative",),
+            lambda given: not (METHODS | PARTS)[given["method"]].rounds,
             "only method 'rspca' keeps signs"),
     Refusal("deflation", 'deflation other than "schur"', TOGETHER, lambda given: given["deflation"] != "schur",
             "the components it starts from are those of Schur deflation; leave the deflation out"),

@@ -30,9 +30,10 @@ from rspca.base.threads import threads_for
 from rspca.base.types import Array, OnStep
 from rspca.certificates.certify import prover
 from rspca.certificates.joint import JointCertificate, certify_joint_prepared
+from rspca.genetics.clumps import clumps, r2_limit
 from rspca.linalg.explained_variance import added_squares, largest_cosine
 from rspca.linalg.vectors import spread_columns
-from rspca.methods import METHODS
+from rspca.methods import METHODS, PARTS
 from rspca.methods.combinations import TOGETHER, check_combination
 from rspca.methods.registry import Method, MethodSettings
 from rspca.methods.together import Restrictions, together
@@ -69,11 +70,13 @@ class Settings(NamedTuple):
 
 def checked_settings(given: Mapping[str, Any]) -> Settings:
     """Return settings from arguments of `decompose`; raise for unknown names and values before any work starts."""
-    check_choice("method", given["method"], METHODS)
-    method, options = METHODS[given["method"]], {name: given[name] for name in OPTIONS}
+    known = METHODS | PARTS
+    check_choice("method", given["method"], known)
+    method, options = known[given["method"]], {name: given[name] for name in OPTIONS}
     deflation = given["deflation"]
     run = METHODS["rspca"].checked(given["normalization"], deflation, options)  # whose options these are
     check_combination(given)
+    r2_limit(given["groups"])
     if not method.rounds:
         check_options(options, OPTIONS, method.name)
         run = run._replace(options={})
@@ -109,7 +112,7 @@ def decompose_checked(
     ks = check_sparsity(settings.k, check_n_components(n_components, op.shape), n)
     ks_samples = _sample_sparsity(settings, op)
     method.check_earlier(loop.earlier, n_components, n)
-    limits = _limits(settings, X, n, max(ks))
+    limits = _limits(settings, X, op, max(ks))
     _check_feasible(settings, ks, op, limits)
     if settings.run.deflation == "hotelling" and op.has_samples:
         raise ValueError(
@@ -249,10 +252,14 @@ def _check_certifiable(method: Method, deflation: str, certify: bool, seconds: f
         )
 
 
-def _limits(settings: Settings, X: Any, n: int, k: int) -> Groups | None:
+def _limits(settings: Settings, X: Any, op: OperatorMixin, k: int) -> Groups | None:
     """Return how many features each group may have, or None; refuse methods that know no groups."""
     groups, most_each, options = settings.groups, settings.max_per_group, settings.run.options
-    found = limits(groups, most_each, n, getattr(X, "features", None))
+    n = op.shape[1]
+    features, r2 = getattr(X, "features", None), r2_limit(groups)
+    if r2 is not None:
+        groups = clumps(op, features, r2)
+    found = limits(groups, most_each, n, features)
     if found is None:
         return None
     if not settings.method.rounds or options["rounding"] != "exact" or settings.side != "features":

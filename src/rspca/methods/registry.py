@@ -53,6 +53,8 @@ class Method:
     """Whether components have all features, whatever k is."""
     rounds: bool = False
     """Whether it rounds a relaxed vector: `solver`, `rounding`, `s`, ... of SparsePCA, and groups, are its options."""
+    own_loadings: bool = False
+    """Whether its loadings stay as they are, whatever the normalization."""
     own_deflation: Deflation | None = None
     """What deflation="own" is; the default where there is one."""
     defaults: Mapping[str, Any] | None = None
@@ -129,7 +131,8 @@ class Method:
         """
         find = partial(self.find, **self.check(op, ks, {**self.options, **settings.options}))
         if self.joint:
-            return all_together(find, op, ks, normalization=settings.normalization, loop=loop)
+            how = "naive" if self.own_loadings else settings.normalization
+            return all_together(find, op, ks, normalization=how, loop=loop)
         normalization: str | None = None if self.dense else settings.normalization
         if "normalization" in self._parameters:
             find, normalization = partial(find, normalization=normalization), None

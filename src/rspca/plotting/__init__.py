@@ -5,15 +5,17 @@ scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws agai
 artists can be changed afterwards. Colors are distinct for the color-blind, and markers differ too.
 """
 
-from rspca.plotting.displays import ComparisonDisplay, LoadingsDisplay, PathDisplay, ScoresDisplay
-from rspca.plotting.figures import plot_comparison, plot_loadings, plot_path, plot_scores, plot_shares
+from rspca.plotting.displays import ComparisonDisplay, GenomeDisplay, LoadingsDisplay, PathDisplay, ScoresDisplay
+from rspca.plotting.figures import plot_comparison, plot_genome, plot_loadings, plot_path, plot_scores, plot_shares
 
 __all__ = [
     "ComparisonDisplay",
+    "GenomeDisplay",
     "LoadingsDisplay",
     "PathDisplay",
     "ScoresDisplay",
     "plot_comparison",
+    "plot_genome",
     "plot_loadings",
     "plot_path",
     "plot_scores",

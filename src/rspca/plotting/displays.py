@@ -91,6 +91,8 @@ class ScoresDisplay:
         A class for each sample.
     components : pair of int
         Which two to draw, counted from 0.
+    reference : array of shape (n_other_samples, n_components), optional
+        Scores of the study that the model was fitted on, drawn in grey below the others.
 
     Attributes
     ----------
@@ -98,6 +100,8 @@ class ScoresDisplay:
         Where it was drawn.
     points_ : dict
         The points of each label; of None without labels.
+    reference_ : PathCollection or None
+        The points of the reference.
     legend_ : Legend or None
         The labels.
 
@@ -112,13 +116,20 @@ class ScoresDisplay:
     [59, 71, 48]
     """
 
-    def __init__(self, *, scores: Any, labels: Any = None, components: Sequence[int] = (0, 1)) -> None:
+    def __init__(
+        self, *, scores: Any, labels: Any = None, components: Sequence[int] = (0, 1), reference: Any = None
+    ) -> None:
         self.scores = np.asarray(scores)
+        self.reference = None if reference is None else np.asarray(reference)
         if self.scores.ndim != 2 or self.scores.shape[1] < 2:
             raise ValueError(f"scores has shape {self.scores.shape}; two components or more are needed to draw them.")
         if len(components) != 2:
             raise ValueError(f"components={components!r} must name two, for example (0, 1).")
         count = self.scores.shape[1]
+        if self.reference is not None and (self.reference.ndim != 2 or self.reference.shape[1] != count):
+            raise ValueError(
+                f"reference has shape {self.reference.shape}; scores of the same {count} components needed."
+            )
         self.components = tuple(check_integer("component", c, -count, count - 1) % count for c in components)
         self.labels = None if labels is None else np.asarray(labels).astype(str)
         if self.labels is not None and self.labels.shape != (len(self.scores),):
@@ -138,18 +149,27 @@ class ScoresDisplay:
         *,
         labels: Any = None,
         components: Sequence[int] = (0, 1),
+        reference: Any = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the scores of X under a fitted SparsePCA; `kwargs` go to ``Axes.scatter``."""
-        return cls.from_scores(model.transform(X), labels=labels, components=components, ax=ax, **kwargs)
+        scores = model.transform(X)
+        return cls.from_scores(scores, labels=labels, components=components, reference=reference, ax=ax, **kwargs)
 
     @classmethod
     def from_scores(
-        cls, scores: Any, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None, **kwargs: Any
+        cls,
+        scores: Any,
+        *,
+        labels: Any = None,
+        components: Sequence[int] = (0, 1),
+        reference: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw scores; `kwargs` go to ``Axes.scatter``."""
-        return cls(scores=scores, labels=labels, components=components).plot(ax, **kwargs)
+        return cls(scores=scores, labels=labels, components=components, reference=reference).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any) -> Self:
         """Draw on these Axes, or on new ones."""
@@ -157,6 +177,10 @@ class ScoresDisplay:
         first, second = self.components
         classes = [None] if self.labels is None else list(np.unique(self.labels))
         self.points_ = {}
+        self.reference_ = None
+        if self.reference is not None:
+            grey = {"color": "0.75", "s": 10, "linewidths": 0, "zorder": 0}
+            self.reference_ = ax.scatter(self.reference[:, first], self.reference[:, second], **grey)
         for number, name in enumerate(classes):
             rows = slice(None) if name is None else self.labels == name
             look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
@@ -167,6 +191,81 @@ class ScoresDisplay:
         ax.grid(alpha=0.3)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class GenomeDisplay:
+    """The loadings of one component along the genome, chromosomes side by side in two shades.
+
+    Parameters
+    ----------
+    chromosomes, positions, loadings : sequences
+        One entry for each SNP of the component.
+    title : str
+        What stands above.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    points_ : list of PathCollection
+        The SNPs of each chromosome.
+
+    Examples
+    --------
+    >>> from rspca.plotting import GenomeDisplay
+    >>> display = GenomeDisplay(chromosomes=["1", "2", "2"], positions=[5, 3, 9], loadings=[0.6, -0.6, 0.5]).plot()
+    >>> [label.get_text() for label in display.ax_.get_xticklabels()]
+    ['1', '2']
+    """
+
+    def __init__(
+        self, *, chromosomes: Sequence[Any], positions: Sequence[int], loadings: Sequence[float], title: str = ""
+    ) -> None:
+        self.chromosomes, self.positions = np.asarray(chromosomes).astype(str), np.asarray(positions, dtype=float)
+        self.loadings, self.title = np.asarray(loadings, dtype=float), title
+        if not len(self.chromosomes) == len(self.positions) == len(self.loadings):
+            raise ValueError("chromosomes, positions and loadings must have one entry for each SNP.")
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, component: int = 0, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a component of a SparsePCA that was fitted on genotypes; `kwargs` go to ``Axes.scatter``."""
+        known, count = getattr(model, "features_", {}), model.n_components_
+        if "chromosome" not in known or "position" not in known:
+            raise ValueError("The model does not know where its features are: fit it on a table of genotypes.")
+        number = check_integer("component", component, -count, count - 1) % count
+        support = model.supports_[number]
+        display = cls(
+            chromosomes=known["chromosome"][support],
+            positions=known["position"][support],
+            loadings=model.components_[number, support],
+            title=f"component {number + 1}",
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax)
+        names = sorted(dict.fromkeys(self.chromosomes.tolist()), key=_chromosome_order)
+        begin, ticks, self.points_ = 0.0, [], list[Any]()
+        for number, name in enumerate(names):
+            there = self.chromosomes == name
+            places = begin + self.positions[there] - self.positions[there].min()
+            style = {"color": COLORS[0] if number % 2 == 0 else "0.5", "s": 16, "linewidths": 0}
+            self.points_.append(ax.scatter(places, self.loadings[there], **(style | kwargs)))
+            ticks.append(float(places.min() + places.max()) / 2.0)
+            begin = float(places.max()) + max(1.0, 0.02 * float(np.ptp(self.positions)))
+        ax.axhline(0.0, color="0.3", linewidth=0.8)
+        ax.set_xticks(ticks, [_literal(name) for name in names], parse_math=False, fontsize=8)
+        ax.set(xlabel="chromosome", ylabel="loading", title=self.title)
+        ax.grid(axis="y", alpha=0.3)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _chromosome_order(name: str) -> tuple[int, int, str]:
+    """Return a key that puts numbers in their order, before letters and names."""
+    plain = name.lower().removeprefix("chr")
+    return (0, int(plain), "") if plain.isascii() and plain.isdigit() else (1, 0, plain)
 
 
 class PathDisplay:

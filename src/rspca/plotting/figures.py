@@ -12,6 +12,7 @@ from rspca.plotting.displays import (
     COLORS,
     SHARE,
     ComparisonDisplay,
+    GenomeDisplay,
     LoadingsDisplay,
     PathDisplay,
     ScoresDisplay,
@@ -36,10 +37,35 @@ def plot_loadings(model: Any, component: int = 0, n: int | None = 20, names: Any
     return LoadingsDisplay.from_estimator(model, component=component, n=n, names=names, ax=ax).ax_
 
 
+def plot_genome(model: Any, component: int = 0, ax: Any = None) -> Any:
+    """Draw the loadings of one component along the genome; return the Axes. See :class:`GenomeDisplay`.
+
+    Examples
+    --------
+    >>> import numpy as np, rspca, tempfile
+    >>> X = np.random.default_rng(0).binomial(2, 0.3, (30, 6))
+    >>> variants = {"chromosome": ["1", "1", "2", "2", "3", "3"], "position": [1, 2, 1, 2, 1, 2]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rspca.formats.write_plink(folder + "/a.bed", X, variants=variants)
+    ...     model = rspca.SparsePCA(k=4, random_state=0).fit(rspca.read(folder + "/a.bed"))
+    ...     rspca.plotting.plot_genome(model).get_xlabel()
+    'chromosome'
+    """
+    return GenomeDisplay.from_estimator(model, component=component, ax=ax).ax_
+
+
 def plot_scores(
-    scores: Any, X: Any = None, *, labels: Any = None, components: Sequence[int] = (0, 1), ax: Any = None
+    scores: Any,
+    X: Any = None,
+    *,
+    labels: Any = None,
+    components: Sequence[int] = (0, 1),
+    reference: Any = None,
+    ax: Any = None,
 ) -> Any:
     """Draw scores, or those of X under a fitted model, in two dimensions; return the Axes. See :class:`ScoresDisplay`.
+
+    `reference` has the scores of another study, drawn in grey below: that of the fit, where X is projected on it.
 
     Examples
     --------
@@ -53,7 +79,7 @@ def plot_scores(
     if hasattr(scores, "components_") and X is None:
         raise ValueError("A model has no scores of its own; give the data too: plot_scores(model, X).")
     found = scores if X is None else scores.transform(X)
-    return ScoresDisplay.from_scores(found, labels=labels, components=components, ax=ax).ax_
+    return ScoresDisplay.from_scores(found, labels=labels, components=components, reference=reference, ax=ax).ax_
 
 
 def plot_path(path: Path, ax: Any = None) -> Any:

@@ -179,9 +179,17 @@ class Documents(Sequence[str]):
         return " ".join(itertools.islice(lines(self.path / name, self.encoding), _BEGINNING))
 
 
-def documents_of(data: list[Path], table: Table, reading: Reading) -> Documents | None:
-    """Return the documents, if the samples are some: a folder of text, or a file with one on each line."""
-    return None if table.terms is None else Documents(data[0], table.sample_names, reading.encoding or "utf-8")
+def documents_of(data: list[Path], table: Table, reading: Reading) -> Sequence[str] | None:
+    """Return the documents, if the samples have a text: files of a folder, lines, or those of SMART files."""
+    reader, encoding = registry.reader_of(data[0]), reading.encoding or "utf-8"
+    if table.terms is None or reader is None or "encoding" not in reader.options:
+        return None
+    if reader.several:
+        from rspca.formats.smart_table import smart_texts
+
+        texts = dict(zip(*smart_texts(data, encoding)[0], strict=True))
+        return [texts[str(name)] for name in table.sample_names]
+    return Documents(data[0], table.sample_names, encoding)
 
 
 def loaded(model: Path) -> tuple[SparsePCA, Path]:
@@ -226,9 +234,13 @@ def groups_of(text: str | None, table: Table) -> Any:
         return None if text is None else table.features[text]
     if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS:
         return int(text)
+    if text.lower().startswith("r2:"):
+        return text
     if not Path(text).is_file():
         known = f"a column of the features ({', '.join(table.features)}), " if table.features else ""
-        raise ValueError(f"--groups {text} is not known; give {known}a file with one label a line, or base pairs.")
+        raise ValueError(
+            f"--groups {text} is not known; give {known}a file with one label a line, base pairs, or r2:0.2."
+        )
     labels = _lines(Path(text))
     if len(labels) != table.shape[1]:
         raise ValueError(f"{text} has {len(labels)} lines; one label for each of the {table.shape[1]} features.")

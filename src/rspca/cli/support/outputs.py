@@ -17,7 +17,7 @@ from rspca.cli.support.spreadsheets import read_csv, write_csv
 from rspca.estimator import SparsePCA
 from rspca.formats.table import Table
 
-RESULTS = ("components.csv", "scores.csv", "model.npz", "report.html")
+RESULTS = ("components.csv", "scores.csv", "model.npz", "shares.csv", "report.html")
 """What a fit writes."""
 _SCORE = "component"
 
@@ -58,6 +58,18 @@ def write_scores(path: Path | None, scores: Any, names: Any, samples: Mapping[st
     numbered = [f"{_SCORE}{j + 1}" for j in range(scores.shape[1])]
     heads = [f"{name}_label" if name in numbered else name for name in heads]
     write_csv(path, [*heads, *numbered], zip(*columns, *np.asarray(scores).T, strict=True))
+
+
+def write_shares(path: Path | None, scores: Any, names: Any, samples: Mapping[str, Any]) -> None:
+    """Write one line for each document: its properties, its leading topic, and the share of each topic."""
+    from rspca.text import shares_of
+
+    shares = shares_of(scores)
+    leading = np.where(shares.any(axis=1), np.argmax(shares, axis=1) + 1, 0)
+    known = dict(samples) or {"sample": names}
+    heads = ["leading_topic", *(f"topic{j + 1}" for j in range(shares.shape[1]))]
+    columns = [f"{name}_label" if name in heads else name for name in known]
+    write_csv(path, [*columns, *heads], zip(*known.values(), leading.tolist(), *shares.T, strict=True))
 
 
 def read_scores(path: Path, n_components: int) -> tuple[Array, list[str], dict[str, list[str]]]:
