@@ -24,6 +24,7 @@ from rspca.base.arguments import argument, where_known
 from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
 from rspca.base.dataframes import with_plain_columns
 from rspca.base.types import Array, OnStep
+from rspca.formats.labeled import table_of_labeled
 from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
 from rspca.formats.table import Table
@@ -34,6 +35,7 @@ from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
+from rspca.operators.labeled import is_labeled
 from rspca.operators.near_zero import about
 
 
@@ -284,7 +286,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return match_snps(self.features_, table.features, self._used_features())
 
     def _weighted_as_in_fit(self, X: Any) -> Any:
-        """Return X; a table of documents with the weights that words have in this model."""
+        """Return X; a DataArray as a table, a table of documents with the weights that words have in this model."""
+        X = table_of_labeled(X) if is_labeled(X) else X
         if not isinstance(X, Table) or X.terms is None:
             return X
         weights = getattr(self, "term_weights_", None)
@@ -394,6 +397,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
+        X = table_of_labeled(X) if is_labeled(X) else X
         if is_beyond_arrays(X):
             op = X if isinstance(X, Table) else as_operator(X)
             n_features = op.shape[1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
@@ -59,6 +60,31 @@ class FiveMembers:
 
     def columns(self, support):
         return self.X[:, support]
+
+
+@dataclass
+class MatvecAndRmatvec:
+    """The least that is multiplied: products with vectors, no dtype."""
+
+    X: np.ndarray
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    def matvec(self, v):
+        assert v.ndim == 1
+        return self.X @ v
+
+    def rmatvec(self, u):
+        assert u.ndim == 1
+        return self.X.T @ u
+
+
+def linear_operator(X):
+    op = scipy.sparse.linalg.aslinearoperator(X)
+    op.X = X
+    return op
 
 
 def mapped(tmp_path):
@@ -118,13 +144,17 @@ DATA = {
     "list of lists": lambda tmp_path: floats().tolist(),
     "five members": lambda tmp_path: FiveMembers(floats()),
     "five members float32": lambda tmp_path: FiveMembers(floats(np.float32)),
+    "LinearOperator": lambda tmp_path: linear_operator(floats()),
+    "LinearOperator, wide": lambda tmp_path: linear_operator(floats().T),
+    "LinearOperator float32": lambda tmp_path: linear_operator(floats(np.float32)),
+    "matvec and rmatvec": lambda tmp_path: MatvecAndRmatvec(floats()),
 }
 
 
 def as_dense(data):
     if sp.issparse(data):
         return data.toarray().astype(np.float64)
-    return np.array(data.X if isinstance(data, FiveMembers) else data, dtype=np.float64)
+    return np.array(data.X if hasattr(data, "matvec") or isinstance(data, FiveMembers) else data, dtype=np.float64)
 
 
 def from_data(name):
@@ -290,6 +320,7 @@ WRAPPERS = [
 ]  # fmt: skip
 WRAPPED_DATA = [
     "dense", "dense in Fortran order", "float32", "int8", "csr_array", "csc_array", "csr_array float32", "five members",
+    "LinearOperator",
 ]  # fmt: skip
 
 
