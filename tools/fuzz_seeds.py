@@ -9,6 +9,7 @@ import io
 import json
 import tarfile
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -101,6 +102,39 @@ def h5ad() -> list[Files]:
         adata = anndata.AnnData(matrix, obs=obs, var=pd.DataFrame({"hv": [True, False, True, True]}, index=NAMES))
         found.append(written(lambda folder, adata=adata: adata.write_h5ad(folder / "cells.h5ad")))
     return found
+
+
+def zarr_cells() -> list[Files]:
+    import anndata
+    import pandas as pd
+
+    found = []
+    before = anndata.settings.zarr_write_format
+    for version, matrix in ((2, sp.csr_matrix(X * (X > 0))), (3, sp.csr_matrix(X * (X > 0))), (2, X), (3, X)):
+        var = pd.DataFrame({"hv": [True, False, True, True]}, index=NAMES)
+        adata = anndata.AnnData(matrix, obs=pd.DataFrame(index=[f"c{i}" for i in range(5)]), var=var)
+        anndata.settings.zarr_write_format = version
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(written(lambda folder, adata=adata: adata.write_zarr(folder / "cells.zarr")))
+    anndata.settings.zarr_write_format = before
+    return found
+
+
+def tenx_h5() -> list[Files]:
+    import h5py
+
+    def write(folder: Path) -> None:
+        columns = sp.csc_array((np.abs(X.T) * 3).astype(np.int32))
+        with h5py.File(folder / "counts.h5", "w") as file:
+            for name in ("data", "indices", "indptr"):
+                file[f"matrix/{name}"] = getattr(columns, name)
+            file["matrix/shape"] = np.array(columns.shape, dtype=np.int32)
+            file["matrix/barcodes"] = np.array([f"CELL{i}-1" for i in range(5)], dtype="S")
+            for name, values in (("id", [f"E{j}" for j in range(4)]), ("name", NAMES), ("feature_type", ["Gene"] * 4)):
+                file[f"matrix/features/{name}"] = np.array(values, dtype="S")
+
+    return [written(write)]
 
 
 def parquet() -> list[Files]:

@@ -33,7 +33,9 @@ from fuzz_seeds import (
     partials,
     saved,
     tables,
+    tenx_h5,
     written,
+    zarr_cells,
 )
 
 import rspca
@@ -244,6 +246,10 @@ TARGETS: dict[str, Target] = {
     "folder": Target(lambda: [FOLDER], read_table("", empty="drop"), (b"flow", b"wing")),
     "parquet": Target(parquet, read_table("t.parquet")),
     "h5ad": Target(h5ad, read_table("cells.h5ad")),
+    "zarr": Target(
+        zarr_cells, read_table("cells.zarr"), (b'"zarr_format": 3', b'"|O"', b'"pickle"', b'"blosc"', b"null", b"[5]")
+    ),
+    "h5": Target(tenx_h5, read_table("counts.h5")),
     "model": Target(models, run_model, (b"null", b"NaN", b"-1", b'"schur"', b"'|O'", b"'<f4'", b"true")),
     "certificate": Target(certificates, run_certificate, (b"null", b"NaN", b"true", b"[]", b"Infinity", b'"optimal"')),
     "partial": Target(partials, run_partial, (b"null", b"NaN", b"true", b"[]", b"'<i4'", b"'<f4'", b"'|O'")),

@@ -4,7 +4,8 @@ import pytest
 
 NEEDED = {
     "matplotlib": ("matplotlib", "plotting", "rspca.plotting.displays"),
-    "anndata": ("anndata", "rspca.singlecell", ".h5ad"),
+    "anndata": ("anndata", "rspca.singlecell", ".h5"),
+    "zarr": (".zarr", ".vcz"),
     "pyarrow": ("parquet",),
     "numba": (".bed", "rspca.operators.kernels", "write_plink"),
 }

@@ -51,6 +51,10 @@ class Reading:
     ] = None
     layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
     mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
+    missing_chunks: Annotated[
+        str | None, _option("missing_chunks", "what to do with absent ones.", metavar="error|fill")
+    ] = None
+    feature_type: Annotated[str | None, _option("feature_type", "only these, as 'Gene Expression'.")] = None
     labels: Annotated[
         str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
