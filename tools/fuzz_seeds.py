@@ -57,6 +57,37 @@ def genotypes_into(folder: Path) -> None:
     write_plink(folder / "g.bed", [[0, 1, 2], [2, np.nan, 0], [1, 1, 0], [0, 2, 1], [2, 2, 1]])
 
 
+def pgen() -> list[Files]:
+    import pgenlib
+    import zstandard
+
+    people = b"#FID\tIID\n" + b"".join(f"F{i}\tI{i}\n".encode() for i in range(9))
+    variants = b"".join(f"1\t{10 * j}\trs{j}\tA\tC\n".encode() for j in range(1, 7))
+    variants = b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n" + variants
+    rng = np.random.default_rng(0)
+
+    def write(folder: Path, dosages: bool, phased: bool) -> None:
+        place = str(folder / "g.pgen").encode()
+        options = {"dosage_present": dosages, "hardcall_phase_present": phased}
+        with pgenlib.PgenWriter(place, 9, variant_ct=6, nonref_flags=False, **options) as writer:
+            for j in range(6):
+                if dosages:
+                    writer.append_dosages(rng.uniform(0, 2, 9).astype(np.float32))
+                elif phased:
+                    writer.append_alleles(rng.integers(0, 2, 18).astype(np.int32), all_phased=True)
+                else:
+                    writer.append_biallelic(
+                        rng.choice([0, 1, 2, -9], 9, p=[0.7, 0.2, 0.05, 0.05] if j else None).astype(np.int8)
+                    )
+        (folder / "g.psam").write_bytes(people)
+        (folder / ("g.pvar.zst" if phased else "g.pvar")).write_bytes(
+            zstandard.compress(variants) if phased else variants
+        )
+
+    kinds = ((False, False), (True, False), (False, True))
+    return [written(lambda folder, kind=kind: write(folder, *kind)) for kind in kinds]
+
+
 def tables() -> list[Files]:
     rows = [[f"s{i}", *map(str, row), "ab"[i % 2]] for i, row in enumerate(X)]
     texts = []

@@ -31,6 +31,7 @@ from fuzz_seeds import (
     outputs,
     parquet,
     partials,
+    pgen,
     saved,
     tables,
     tenx_h5,
@@ -115,6 +116,12 @@ def run_plink(folder: Path) -> None:
     check_genotypes(read_plink(folder / "g.bed"))
     table = rspca.read(folder / "g.bed", chromosomes="all", max_missing=0.99)
     check_table(table, folder)
+
+
+def run_pgen(folder: Path) -> None:
+    """Read hard calls and dosages."""
+    for dosages in (False, True):
+        check_table(rspca.read(folder / "g.pgen", chromosomes="all", max_missing=0.99, dosages=dosages), folder)
 
 
 def run_laser(folder: Path) -> None:
@@ -220,6 +227,7 @@ def run_archive(folder: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "plink": Target(lambda: [written(genotypes_into)], run_plink, (b"\x6c\x1b\x01", b" 0 ", b"chr1", b"snp0", b"I1")),
+    "pgen": Target(pgen, run_pgen, (b"\x6c\x1b\x10", b"#CHROM", b"#IID", b"\tA,C\t", b"\x28\xb5\x2f\xfd", b"rs1")),
     "regions": Target(lambda: [REGIONS], run_regions, (b"chr", b"snp1\n", b"I1\n", b"track", b"\t0\t")),
     "laser": Target(
         lambda: [{"g.geno": b"Tuscan P1 0 2\nTuscan P2 1 -9\nHan P3 2 2\n", "g.site": SITE}], run_laser,

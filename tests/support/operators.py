@@ -14,6 +14,7 @@ from rspca.operators import streamed as blocks
 from rspca.operators.low_rank import LowRankUpdate
 from rspca.operators.stored_rows import SomeColumns, StoredRows
 from rspca.operators.streamed import BlockOperator
+from rspca.operators.variants import DosageOperator, VariantPart
 
 M, N = 11, 8
 SUPPORT = np.array([1, 2, 5, 7])
@@ -208,6 +209,27 @@ def packed_selection(tmp_path):
 
 
 @dataclass
+class Dosages:
+    """Variants by people, as files of dosages are read."""
+
+    X: np.ndarray
+
+    @property
+    def n_people(self):
+        return self.X.shape[0]
+
+    def dosages(self, variants):
+        return self.X.T[variants]
+
+
+def dosages(tmp_path):
+    """Two sources, in blocks of three variants."""
+    X, imputed = holes(tmp_path)
+    parts = [VariantPart(Dosages(X[:, :5]), np.arange(5)), VariantPart(Dosages(X[:, ::-1]), np.arange(N - 6, -1, -1))]
+    return DosageOperator(parts, 6 * 3 * 8 * M), imputed
+
+
+@dataclass
 class RowSlices:
     """Rows by slices, and nothing else: what files of many kinds offer."""
 
@@ -343,6 +365,7 @@ OPERATORS |= {
     "packed": packed(np.float32),
     "packed float64": packed(np.float64),
     "packed selection": packed_selection,
+    "dosages": dosages,
     "streamed": streamed(lambda tmp_path: floats()),
     "streamed float32": streamed(lambda tmp_path: floats(np.float32)),
     "streamed int8": streamed(lambda tmp_path: counts(np.int8)),

@@ -16,7 +16,7 @@ import numpy as np
 
 from rspca.base.arguments import argument, where_known
 from rspca.base.checks import RefusedFile, check_choice, reason, shown
-from rspca.base.memory import check_room, readable
+from rspca.base.memory import check_room, has_room, readable
 from rspca.formats.zarr_arrays import chunk_bytes
 
 ROOT_FILES = ("zarr.json", ".zgroup")
@@ -60,24 +60,34 @@ def opened_store(path: Path, kind: str, extra: str) -> Any:
 def check_arrays(element: Any, path: Path, missing_chunks: str) -> None:
     """Raise unless all arrays of a group, or an array, are stored in this folder, whole, with codecs that are known."""
     check_choice("missing_chunks", missing_chunks, MISSING_CHUNKS)
-    for array in arrays_of(element):
+    for array in arrays_of(element, path):
         check_array(array, path, missing_chunks)
 
 
 def check_fits(element: Any, path: Path) -> None:
     """Raise unless there is memory for all arrays of a group."""
-    size = sum(prod(array.shape) * max(array.dtype.itemsize, 16) for array in arrays_of(element))
+    size = sum(prod(array.shape) * max(array.dtype.itemsize, 16) for array in arrays_of(element, path))
     check_room(size, f"{shown(element.path)} of {path}, unpacked,", "Drop columns that are not needed.")
 
 
-def arrays_of(element: Any) -> Iterator[Any]:
-    """Yield an array, or all arrays of a group."""
+def arrays_of(element: Any, path: Path) -> Iterator[Any]:
+    """Yield an array, or all arrays of a group, opened one after another.
+
+    zarr opens members at the same time, and prints the errors of all but the first.
+    """
     if not hasattr(element, "members"):
         yield element
         return
-    for _, member in element.members(max_depth=None):
-        if not hasattr(member, "members"):
-            yield member
+    folder = path / element.path
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        _check_no_links(place, folders, path)
+        name = Path(place).relative_to(folder).as_posix()
+        if not METADATA_FILES.isdisjoint(files) and name != ".":
+            member = element[name]
+            if not hasattr(member, "members"):
+                folders.clear()
+                yield member
 
 
 def check_array(array: Any, path: Path, missing_chunks: str = "error") -> None:
@@ -93,7 +103,9 @@ def check_array(array: Any, path: Path, missing_chunks: str = "error") -> None:
         raise RefusedFile(f"{path}: {shown(array.path)} is a link to another place. Copy the data into the store.")
     grid = array.shards or array.chunks
     expected = prod(-(-side // step) for side, step in zip(array.shape, grid, strict=True))
-    check_room(chunk_bytes(array), f"a chunk of {shown(array.path)} of {path}", "Write it with smaller chunks.")
+    if not has_room(chunk_bytes(array)):
+        size = readable(chunk_bytes(array))
+        raise RefusedFile(f"{path}: a chunk of {shown(array.path)} takes {size}. Write it with smaller chunks.")
     stored = 0
     blosc = _is_blosc(array)
     for file in _chunk_files(folder, path):
@@ -112,12 +124,16 @@ def check_array(array: Any, path: Path, missing_chunks: str = "error") -> None:
 
 def _chunk_files(folder: Path, path: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            if os.path.islink(os.path.join(place, name)):
-                raise RefusedFile(f"{path}: {shown(name)} is a link to another place. Copy the data into the store.")
+        _check_no_links(place, [*folders, *files], path)
         for name in files:
             if name not in METADATA_FILES:
                 yield Path(place, name)
+
+
+def _check_no_links(place: str, names: list[str], path: Path) -> None:
+    for name in names:
+        if os.path.islink(os.path.join(place, name)):
+            raise RefusedFile(f"{path}: {shown(name)} is a link to another place. Copy the data into the store.")
 
 
 def _codec_names(array: Any) -> Iterator[str]:

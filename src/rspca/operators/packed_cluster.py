@@ -31,6 +31,11 @@ class PackedCluster(ClusterOperator):
         """Mean over observed calls of each SNP."""
         return self.calls.mean(self.shape[0])
 
+    @property
+    def missing(self) -> Array:
+        """Missing calls of each SNP."""
+        return self.calls.missing
+
     def select(self, support: Array) -> ClusterOperator:
         """Return the operator of some SNPs, in increasing order, on the same files."""
         return self._fewer(np.asarray(support, dtype=np.intp), "select", 1.0)

@@ -124,6 +124,11 @@ class PackedOperator(DataOperator):
         """Mean over observed calls of each SNP: twice the frequency of allele 1."""
         return self.calls.mean(self.shape[0])
 
+    @property
+    def missing(self) -> Array:
+        """Missing calls of each SNP."""
+        return self.calls.missing
+
     # --- products ---------------------------------------------------------------------------------------------------
 
     def matmat(self, V: Array, /) -> Array:

@@ -49,6 +49,10 @@ class Reading:
     exclude: Annotated[
         str | None, _option("exclude", "regions to leave out: a BED file, or long-range LD by its build's name.")
     ] = None
+    dosages: Annotated[bool | None, _option("dosages", "use dosages, not hard calls.", "--dosages")] = None
+    cache: Annotated[
+        Path | None, _option("cache", "folder for packed calls that exceed --max-memory, instead of the system's.")
+    ] = None
     layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
     mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
     missing_chunks: Annotated[
