@@ -152,6 +152,38 @@ def zarr_cells() -> list[Files]:
     return found
 
 
+def vcf_store(
+    path: Path, calls: Any, version: int = 3, mask: Any = None, chunks: tuple[int, int] | None = None, **more: Any
+) -> None:
+    """Write calls (variants, samples, 2) as a VCF Zarr store, with arrays that vcf2zarr writes; `more` replace them."""
+    import zarr
+
+    n, m = calls.shape[:2]
+    arrays = {
+        "call_genotype": calls.astype(np.int8), "contig_id": np.array(["1", "2"]),
+        "sample_id": np.array([f"I{i}" for i in range(m)]), "variant_allele": np.array([["G", "A"]] * n),
+        "variant_contig": (np.arange(n) >= n // 2).astype(np.int8),
+        "variant_position": np.arange(1, n + 1, dtype=np.int32) * 1000,
+        "variant_id": np.array([f"rs{j}" for j in range(n)]),
+    } | ({} if mask is None else {"call_genotype_mask": mask}) | more  # fmt: skip
+    root = zarr.create_group(store=str(path), zarr_format=version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, values in arrays.items():
+            tile = (*(chunks or (max(1, n // 2), max(1, m // 2))), 2) if name.startswith("call") else values.shape
+            kind = str if values.dtype.kind == "U" else values.dtype
+            stored = root.create_array(
+                name, shape=values.shape, dtype=kind, chunks=tile, config={"write_empty_chunks": True}
+            )
+            stored[...] = values
+
+
+def vcf_zarr() -> list[Files]:
+    rng = np.random.default_rng(0)
+    calls = rng.choice([0, 1, -1], (6, 5, 2), p=[0.6, 0.35, 0.05])
+    return [written(lambda folder, v=v: vcf_store(folder / "g.vcz", calls, v, mask=calls < 0)) for v in (2, 3)]
+
+
 def tenx_h5() -> list[Files]:
     import h5py
 

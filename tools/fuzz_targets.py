@@ -35,6 +35,7 @@ from fuzz_seeds import (
     saved,
     tables,
     tenx_h5,
+    vcf_zarr,
     written,
     zarr_cells,
 )
@@ -256,6 +257,9 @@ TARGETS: dict[str, Target] = {
     "h5ad": Target(h5ad, read_table("cells.h5ad")),
     "zarr": Target(
         zarr_cells, read_table("cells.zarr"), (b'"zarr_format": 3', b'"|O"', b'"pickle"', b'"blosc"', b"null", b"[5]")
+    ),
+    "vcz": Target(
+        vcf_zarr, read_table("g.vcz", chromosomes="all", max_missing=0.99), (b'"zarr_format": 2', b'"|O"', b"[6, 5, 2]")
     ),
     "h5": Target(tenx_h5, read_table("counts.h5")),
     "model": Target(models, run_model, (b"null", b"NaN", b"-1", b'"schur"', b"'|O'", b"'<f4'", b"true")),

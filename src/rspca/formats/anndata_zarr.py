@@ -15,7 +15,7 @@ from rspca.operators.streamed import memory_size
 
 def is_anndata_store(path: Path) -> bool:
     """Return whether a folder is a Zarr store of AnnData, or a damaged one by its name."""
-    return is_store(path) and not (path / "call_genotype").exists()
+    return is_store(path) and path.suffix.lower() != ".vcz" and not (path / "call_genotype").exists()
 
 
 def read_anndata_zarr(

@@ -148,6 +148,19 @@ READERS = (
         },
     ),
     Reader(
+        name=".vcz",
+        suffixes=(".vcz",),
+        read="rspca.formats.vcf_zarr:read_vcf_zarr",
+        options=(
+            *("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
+            *("max_memory", "cache", "missing_chunks", "dtype", "on_step"),
+        ),
+        about="A VCF Zarr store, a folder of any name: calls, packed, with their mask.",
+        extra="zarr",
+        mapped=True,
+        is_folder="rspca.formats.vcf_zarr:is_vcf_store",
+    ),
+    Reader(
         name="documents",
         suffixes=(".txt",),
         read="rspca.formats.documents:read_documents",

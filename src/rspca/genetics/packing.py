@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rspca.base.arguments import argument
 from rspca.base.memory import check_room, readable
 from rspca.base.types import Array
 
@@ -42,31 +43,44 @@ def packed_once(
         Positions of the variants.
     n_people : int
         People.
+    limit, cache, where
+        As for `room_for_rows`.
+    """
+    rows = room_for_rows(len(variants), n_people, limit, cache, where)
+    step = max(1, BLOCK_BYTES // max(1, n_people))
+    for start in range(0, len(variants), step):
+        rows[start : start + step] = pack_calls(read(variants[start : start + step]))
+    return rows
+
+
+def room_for_rows(n_variants: int, n_people: int, limit: int, cache: Path | None, where: str) -> Array:
+    """Return rows of a .bed to be filled: in memory up to `limit` bytes, else mapped from a temporary file.
+
+    Parameters
+    ----------
+    n_variants, n_people : int
+        How many there are.
     limit : int
-        Bytes up to which the packed calls are held in memory.
+        Bytes up to which the rows are held in memory.
     cache : path
         Folder of the temporary file, that of the system if None. It has no name and is gone when the process ends.
     where : str
         What an error calls the data.
     """
-    width = (n_people + 3) // 4
-    size = len(variants) * width
-    step = max(1, BLOCK_BYTES // max(1, n_people))
+    shape = (n_variants, (n_people + 3) // 4)
+    size = shape[0] * shape[1]
     if size <= limit:
         check_room(size, f"{where}, packed,", "Choose fewer variants or people.")
-        rows = np.empty((len(variants), width), dtype=np.uint8)
-        for start in range(0, len(variants), step):
-            rows[start : start + step] = pack_calls(read(variants[start : start + step]))
-        return rows
+        return np.empty(shape, dtype=np.uint8)
     try:
         with tempfile.TemporaryFile(dir=cache) as file:
-            for start in range(0, len(variants), step):
-                file.write(pack_calls(read(variants[start : start + step])).tobytes())
+            for start in range(0, size, BLOCK_BYTES):  # a mapped file without room on disk would end the process
+                file.write(bytes(min(BLOCK_BYTES, size - start)))
             file.flush()
-            return np.memmap(file, dtype=np.uint8, mode="r", shape=(len(variants), width))
+            return np.memmap(file, dtype=np.uint8, mode="r+", shape=shape)
     except OSError as error:
-        folder = cache or tempfile.gettempdir()
         raise OSError(
-            f"{where} takes {readable(size)}, packed, which cannot be written to {folder}: {error.strerror or error}. "
-            "Name a folder with room as cache, or raise max_memory."
+            f"{where} takes {readable(size)}, packed, which cannot be written to {cache or tempfile.gettempdir()}: "
+            f"{error.strerror or error}. Name a folder with room as {argument('cache')}, or raise "
+            f"{argument('max_memory')}."
         ) from error
