@@ -108,7 +108,7 @@ def fit(
                 documents, origin = documents_of(data, table, reading), provenance(inputs, seed=seed)
                 page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
                 page |= {"documents": documents, "title": ", ".join(path.name for path in data)}
-                written, replaced = _write(out, model, table, scores, page if report else None)
+                written, replaced = _write(out, model, table, scores, samples, page if report else None)
         for line in model_lines(model, table, scores, documents=documents is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
@@ -136,7 +136,12 @@ def _earlier(partial: Partial, *, resume: bool) -> list[Component]:
 
 
 def _write(
-    out: Path, model: SparsePCA, table: Table, scores: Any, page: dict[str, Any] | None
+    out: Path,
+    model: SparsePCA,
+    table: Table,
+    scores: Any,
+    samples: dict[str, Any],
+    page: dict[str, Any] | None,
 ) -> tuple[list[str], list[str]]:
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
@@ -148,7 +153,7 @@ def _write(
     with replaced_together():
         model.save(out / "model.npz")
         write_components(out / "components.csv", model, table)
-        write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+        write_scores(out / "scores.csv", scores, table.sample_names, samples)
         if page is not None:
             write_report(out / "report.html", model, scores=scores, **page)
     if page is None and (out / "report.html").exists():

@@ -236,8 +236,9 @@ def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, d
     if not path.is_file():
         columns = f"one of {', '.join(known)}, or " if known else ""
         raise ValueError(f"--label {text} is not known; give {columns}a file of labels.")
-    known[path.stem] = _labels(path, [str(name) for name in names], known)
-    return path.stem, known
+    name = f"{path.stem}_label" if path.stem in known else path.stem
+    known[name] = _labels(path, [str(sample) for sample in names], known)
+    return name, known
 
 
 def _labels(path: Path, names: list[str], samples: Mapping[str, Any]) -> list[str]:
