@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -152,17 +151,23 @@ def measure(small: str, path: str, options: dict[str, Any], k: int, n_components
 
     warnings.simplefilter("ignore")
     rspca.SparsePCA(1, k=3, random_state=0).fit(rspca.read(small, **options))  # imports, kernels
-    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    before = _resident("VmRSS")
     table = rspca.read(path, **options)
     seconds = []
     for _ in range(3 if "max_memory" not in options else 1):
         start = time.process_time()
         model = rspca.SparsePCA(n_components, k=k, random_state=0).fit(table)
         seconds.append(time.process_time() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    found = {"supports": [s.tolist() for s in model.supports_], "seconds": min(seconds), "bytes": peak - before}
+    peak = _resident("VmHWM") - before
+    found = {"supports": [s.tolist() for s in model.supports_], "seconds": min(seconds), "bytes": peak}
     found["loadings"] = [row[s].tolist() for row, s in zip(model.components_, model.supports_, strict=True)]
     print(json.dumps(found))
+
+
+def _resident(kind: str) -> int:
+    """Return bytes of this process in memory, now or at most; ru_maxrss would begin with those of its parent."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(kind))
 
 
 def large(name: str, folder: Path, say: Callable[[str], None]) -> None:
