@@ -60,8 +60,8 @@ def write_tenx(path: Path, X: sp.csr_matrix) -> None:
 
     with h5py.File(path, "w") as file:
         group = file.create_group("matrix")
-        group.create_dataset("data", data=X.data.astype(np.int32), chunks=(1 << 16,))
-        group.create_dataset("indices", data=X.indices.astype(np.int32), chunks=(1 << 16,))
+        group.create_dataset("data", data=X.data.astype(np.int32), chunks=(min(1 << 16, X.nnz),))
+        group.create_dataset("indices", data=X.indices.astype(np.int32), chunks=(min(1 << 16, X.nnz),))
         group["indptr"], group["shape"] = X.indptr.astype(np.int64), np.array(X.shape[::-1], dtype=np.int32)
         group["barcodes"] = np.array([f"C{i}" for i in range(X.shape[0])], dtype="S")
         for name in ("id", "name"):

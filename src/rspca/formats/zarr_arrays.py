@@ -15,6 +15,9 @@ from rspca.base.types import Array
 BAND_SHARE = 1 / 6
 """Share of `max_memory` that a band of chunks may take in memory besides the blocks: limit of memory."""
 
+CHUNKS_AT_ONCE = 2
+"""Chunks that are unpacked at the same time: limit of memory (benchmarks/readers.py)."""
+
 
 def is_zarr_array(X: Any) -> bool:
     """Return whether X is an array of a Zarr store; zarr is not imported."""
@@ -82,9 +85,15 @@ def vector_of(stored: Any, limit: int, where: str) -> Any:
 
 
 def read_slice(array: Any, part: Any, where: str) -> Array:
-    """Return a part of an array; whatever zarr and its codecs make of damage becomes one line."""
+    """Return a part of an array; whatever zarr and its codecs make of damage becomes one line.
+
+    Chunks are unpacked a few at a time: zarr unpacks ten, each with memory of its own.
+    """
+    import zarr
+
     try:
-        return np.asarray(array[part])
+        with zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}):
+            return np.asarray(array[part])
     except MemoryError:
         raise
     except Exception as error:  # codecs raise RuntimeError, ValueError, OSError and their own
