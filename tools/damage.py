@@ -47,7 +47,7 @@ def write(folder: Path, files: Mapping[str, Content]) -> None:
     """Write the files into a folder, archives packed without compression; empty archives become empty files."""
     for name, content in files.items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(packed(content) if isinstance(content, dict) else content)
 
 

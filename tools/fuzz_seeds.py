@@ -9,6 +9,7 @@ import io
 import json
 import tarfile
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,37 @@ def genotypes_into(folder: Path) -> None:
     write_plink(folder / "g.bed", [[0, 1, 2], [2, np.nan, 0], [1, 1, 0], [0, 2, 1], [2, 2, 1]])
 
 
+def pgen() -> list[Files]:
+    import pgenlib
+    import zstandard
+
+    people = b"#FID\tIID\n" + b"".join(f"F{i}\tI{i}\n".encode() for i in range(9))
+    variants = b"".join(f"1\t{10 * j}\trs{j}\tA\tC\n".encode() for j in range(1, 7))
+    variants = b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n" + variants
+    rng = np.random.default_rng(0)
+
+    def write(folder: Path, dosages: bool, phased: bool) -> None:
+        place = str(folder / "g.pgen").encode()
+        options = {"dosage_present": dosages, "hardcall_phase_present": phased}
+        with pgenlib.PgenWriter(place, 9, variant_ct=6, nonref_flags=False, **options) as writer:
+            for j in range(6):
+                if dosages:
+                    writer.append_dosages(rng.uniform(0, 2, 9).astype(np.float32))
+                elif phased:
+                    writer.append_alleles(rng.integers(0, 2, 18).astype(np.int32), all_phased=True)
+                else:
+                    writer.append_biallelic(
+                        rng.choice([0, 1, 2, -9], 9, p=[0.7, 0.2, 0.05, 0.05] if j else None).astype(np.int8)
+                    )
+        (folder / "g.psam").write_bytes(people)
+        (folder / ("g.pvar.zst" if phased else "g.pvar")).write_bytes(
+            zstandard.compress(variants) if phased else variants
+        )
+
+    kinds = ((False, False), (True, False), (False, True))
+    return [written(lambda folder, kind=kind: write(folder, *kind)) for kind in kinds]
+
+
 def tables() -> list[Files]:
     rows = [[f"s{i}", *map(str, row), "ab"[i % 2]] for i, row in enumerate(X)]
     texts = []
@@ -101,6 +133,71 @@ def h5ad() -> list[Files]:
         adata = anndata.AnnData(matrix, obs=obs, var=pd.DataFrame({"hv": [True, False, True, True]}, index=NAMES))
         found.append(written(lambda folder, adata=adata: adata.write_h5ad(folder / "cells.h5ad")))
     return found
+
+
+def zarr_cells() -> list[Files]:
+    import anndata
+    import pandas as pd
+
+    found = []
+    before = anndata.settings.zarr_write_format
+    for version, matrix in ((2, sp.csr_matrix(X * (X > 0))), (3, sp.csr_matrix(X * (X > 0))), (2, X), (3, X)):
+        var = pd.DataFrame({"hv": [True, False, True, True]}, index=NAMES)
+        adata = anndata.AnnData(matrix, obs=pd.DataFrame(index=[f"c{i}" for i in range(5)]), var=var)
+        anndata.settings.zarr_write_format = version
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(written(lambda folder, adata=adata: adata.write_zarr(folder / "cells.zarr")))
+    anndata.settings.zarr_write_format = before
+    return found
+
+
+def vcf_store(
+    path: Path, calls: Any, version: int = 3, mask: Any = None, chunks: tuple[int, int] | None = None, **more: Any
+) -> None:
+    """Write calls (variants, samples, 2) as a VCF Zarr store, with arrays that vcf2zarr writes; `more` replace them."""
+    import zarr
+
+    n, m = calls.shape[:2]
+    arrays = {
+        "call_genotype": calls.astype(np.int8), "contig_id": np.array(["1", "2"]),
+        "sample_id": np.array([f"I{i}" for i in range(m)]), "variant_allele": np.array([["G", "A"]] * n),
+        "variant_contig": (np.arange(n) >= n // 2).astype(np.int8),
+        "variant_position": np.arange(1, n + 1, dtype=np.int32) * 1000,
+        "variant_id": np.array([f"rs{j}" for j in range(n)]),
+    } | ({} if mask is None else {"call_genotype_mask": mask}) | more  # fmt: skip
+    root = zarr.create_group(store=str(path), zarr_format=version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, values in arrays.items():
+            tile = (*(chunks or (max(1, n // 2), max(1, m // 2))), 2) if name.startswith("call") else values.shape
+            kind = str if values.dtype.kind == "U" else values.dtype
+            stored = root.create_array(
+                name, shape=values.shape, dtype=kind, chunks=tile, config={"write_empty_chunks": True}
+            )
+            stored[...] = values
+
+
+def vcf_zarr() -> list[Files]:
+    rng = np.random.default_rng(0)
+    calls = rng.choice([0, 1, -1], (6, 5, 2), p=[0.6, 0.35, 0.05])
+    return [written(lambda folder, v=v: vcf_store(folder / "g.vcz", calls, v, mask=calls < 0)) for v in (2, 3)]
+
+
+def tenx_h5() -> list[Files]:
+    import h5py
+
+    def write(folder: Path) -> None:
+        columns = sp.csc_array((np.abs(X.T) * 3).astype(np.int32))
+        with h5py.File(folder / "counts.h5", "w") as file:
+            for name in ("data", "indices", "indptr"):
+                file[f"matrix/{name}"] = getattr(columns, name)
+            file["matrix/shape"] = np.array(columns.shape, dtype=np.int32)
+            file["matrix/barcodes"] = np.array([f"CELL{i}-1" for i in range(5)], dtype="S")
+            for name, values in (("id", [f"E{j}" for j in range(4)]), ("name", NAMES), ("feature_type", ["Gene"] * 4)):
+                file[f"matrix/features/{name}"] = np.array(values, dtype="S")
+
+    return [written(write)]
 
 
 def parquet() -> list[Files]:

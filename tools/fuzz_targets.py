@@ -32,9 +32,13 @@ from fuzz_seeds import (
     outputs,
     parquet,
     partials,
+    pgen,
     saved,
     tables,
+    tenx_h5,
+    vcf_zarr,
     written,
+    zarr_cells,
 )
 
 import rspca
@@ -114,6 +118,12 @@ def run_plink(folder: Path) -> None:
     check_genotypes(read_plink(folder / "g.bed"))
     table = rspca.read(folder / "g.bed", chromosomes="all", max_missing=0.99)
     check_table(table, folder)
+
+
+def run_pgen(folder: Path) -> None:
+    """Read hard calls and dosages."""
+    for dosages in (False, True):
+        check_table(rspca.read(folder / "g.pgen", chromosomes="all", max_missing=0.99, dosages=dosages), folder)
 
 
 def run_laser(folder: Path) -> None:
@@ -220,6 +230,7 @@ def run_archive(folder: Path) -> None:
 
 TARGETS: dict[str, Target] = {
     "plink": Target(lambda: [written(genotypes_into)], run_plink, (b"\x6c\x1b\x01", b" 0 ", b"chr1", b"snp0", b"I1")),
+    "pgen": Target(pgen, run_pgen, (b"\x6c\x1b\x10", b"#CHROM", b"#IID", b"\tA,C\t", b"\x28\xb5\x2f\xfd", b"rs1")),
     "regions": Target(lambda: [REGIONS], run_regions, (b"chr", b"snp1\n", b"I1\n", b"track", b"\t0\t")),
     "laser": Target(
         lambda: [{"g.geno": b"Tuscan P1 0 2\nTuscan P2 1 -9\nHan P3 2 2\n", "g.site": SITE}], run_laser,
@@ -250,6 +261,13 @@ TARGETS: dict[str, Target] = {
     "folder": Target(lambda: [FOLDER], read_table("", empty="drop"), (b"flow", b"wing")),
     "parquet": Target(parquet, read_table("t.parquet")),
     "h5ad": Target(h5ad, read_table("cells.h5ad")),
+    "zarr": Target(
+        zarr_cells, read_table("cells.zarr"), (b'"zarr_format": 3', b'"|O"', b'"pickle"', b'"blosc"', b"null", b"[5]")
+    ),
+    "vcz": Target(
+        vcf_zarr, read_table("g.vcz", chromosomes="all", max_missing=0.99), (b'"zarr_format": 2', b'"|O"', b"[6, 5, 2]")
+    ),
+    "h5": Target(tenx_h5, read_table("counts.h5")),
     "model": Target(models, run_model, (b"null", b"NaN", b"-1", b'"schur"', b"'|O'", b"'<f4'", b"true")),
     "certificate": Target(certificates, run_certificate, (b"null", b"NaN", b"true", b"[]", b"Infinity", b'"optimal"')),
     "partial": Target(partials, run_partial, (b"null", b"NaN", b"true", b"[]", b"'<i4'", b"'<f4'", b"'|O'")),

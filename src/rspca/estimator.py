@@ -25,6 +25,7 @@ from rspca.base.arguments import argument, where_known
 from rspca.base.checks import check_integer, check_is_data, check_length, in_one_line, real_array, without_mask
 from rspca.base.dataframes import with_plain_columns
 from rspca.base.types import Array, OnStep
+from rspca.formats.labeled import table_of_labeled
 from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
 from rspca.formats.table import Table
@@ -46,6 +47,7 @@ from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, check_center, is_beyond_arrays
 from rspca.operators.covariates import design_as
 from rspca.operators.held_out import Explained, held_out_share
+from rspca.operators.labeled import is_labeled
 from rspca.operators.missing import check_missing, with_missing_as, with_nan
 from rspca.operators.prepared import TakenOff, operator_of
 from rspca.operators.sample_weights import checked_weights
@@ -408,7 +410,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return projected(matched, self.components_[:, self._used_features()], scores, self._spread())
 
     def _weighted_as_in_fit(self, X: Any) -> Any:
-        """Return X; a table of documents with the weights that words have in this model."""
+        """Return X; a DataArray as a table, a table of documents with the weights that words have in this model."""
+        X = table_of_labeled(X) if is_labeled(X) else X
         if not isinstance(X, Table) or X.terms is None:
             return X
         weights = getattr(self, "term_weights_", None)
@@ -523,6 +526,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as the core takes it, after the checks of scikit-learn for what scikit-learn knows."""
+        X = table_of_labeled(X) if is_labeled(X) else X
         if is_beyond_arrays(X):
             op = X if isinstance(X, Table) else as_operator(X)
             n_features = op.shape[1]

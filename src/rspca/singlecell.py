@@ -12,7 +12,8 @@ import numpy as np
 
 from rspca.base.checks import check_integer, shown
 from rspca.estimator import SparsePCA
-from rspca.formats.h5ad import chosen_variables, load_or_stream
+from rspca.formats.annotated import chosen_variables, is_on_disk, load_or_stream
+from rspca.formats.annotated_files import annotated_path, annotation_of, matrix_of, stored_rows_of
 from rspca.formats.hdf5 import check_self_contained, check_sparse_group
 from rspca.formats.matching import scores_about
 from rspca.operators.convert import as_operator
@@ -56,8 +57,9 @@ def spca(
 
     Parameters
     ----------
-    adata : AnnData
-        Cells by genes, normalized and logarithmized; whole numbers, as of raw counts, draw a warning.
+    adata : AnnData, or path
+        Cells by genes, normalized and logarithmized; whole numbers, as of raw counts, draw a warning. Of a path (.h5ad,
+        a .zarr store, or a 10x .h5 file) only what is needed is read, in blocks where it is larger than `max_memory`.
     n_comps : int
         Number of components.
     k : int or sequence of int
@@ -93,7 +95,8 @@ def spca(
     Returns
     -------
     AnnData, SparsePCA or None
-        None, or the copy, the model, or both. Set are
+        None, or the copy, the model, or both; of a path, a new object with obs, var and the results, without X, with
+        the model if that is asked for. Set are
 
         ``obsm["X_spca"]``
             Scores, cells by components.
@@ -118,7 +121,10 @@ def spca(
     >>> adata.var_names[adata.varm["sPCs"][:, 0] != 0].tolist(), adata.obsm["X_spca"].shape
     (['4', '8', '15'], (100, 2))
     """
-    _check_slots(adata, layer, key_added, copy)
+    path = annotated_path(adata)
+    if path is not None:
+        adata, copy = annotation_of(path, layer, max_memory), False
+    _check_slots(adata, layer, key_added, copy, from_file=path is not None)
     _check_options(options)
     dtype, memory = _float_type(dtype), memory_size(max_memory)
     if isinstance(mask_var, _Default):
@@ -128,9 +134,13 @@ def spca(
     check_integer("n_comps", n_comps, 1, min(adata.n_obs, width), f" (of {adata.n_obs} cells and {width} genes)")
     if "groups" in options:
         options["groups"] = _groups(adata.var, options["groups"], genes)
-    X = adata.X if layer is None else adata.layers[layer]
-    X = X.copy() if adata.is_view else X
-    if _are_counts(X[:CELLS_LOOKED_AT]):
+    if path is not None:
+        op = matrix_of(path, layer, genes, adata.n_vars, max_memory)
+        X: Any = stored_rows_of(op)
+    else:
+        X = adata.X if layer is None else adata.layers[layer]
+        X = X.copy() if adata.is_view else X
+    if _are_counts(X[0 : min(CELLS_LOOKED_AT, adata.n_obs)]):
         which = "X" if layer is None else f"Layer {layer!r}"
         warnings.warn(
             f"{which} holds whole numbers, like raw counts: components then follow the depth of cells and the most "
@@ -139,9 +149,9 @@ def spca(
             UserWarning,
             stacklevel=2,
         )
-    if adata.isbacked and layer is None:
-        op = as_operator(load_or_stream(X, genes, memory, str(adata.filename)))
-    else:
+    if path is None and (is_on_disk(X) or (adata.isbacked and layer is None)):
+        op = as_operator(load_or_stream(X, genes, memory, str(adata.filename or "adata")))
+    elif path is None:
         op = as_operator(X if genes is None else X[:, genes])
     known, weights = _of_cells(adata.obs, covariates), _weights(adata.obs, sample_weight)
     model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options)
@@ -150,9 +160,10 @@ def spca(
     scores = model.transform(op, covariates=known).astype(dtype)
     _store(adata, model, scores, genes, key_added, _params(model, mask_var, layer, sample_weight))
     model.feature_names_in_ = np.asarray(adata.var_names if genes is None else adata.var_names[genes], dtype=object)
+    is_new = copy or path is not None
     if return_model:
-        return (adata, model) if copy else model
-    return adata if copy else None
+        return (adata, model) if is_new else model
+    return adata if is_new else None
 
 
 def project(adata: Any, reference: Any, *, layer: str | None = None, key: str = "spca", copy: bool = False) -> Any:
@@ -188,7 +199,7 @@ def project(adata: Any, reference: Any, *, layer: str | None = None, key: str = 
     model = reference if isinstance(reference, SparsePCA) else model_of(reference, key)
     if not hasattr(model, "feature_names_in_"):
         raise ValueError("The model does not know its genes by name; give the one that rspca.spca returned.")
-    _check_slots(adata, layer, None, copy)
+    _check_slots(adata, layer, None, copy, from_file=False)
     if not adata.var_names.is_unique:
         raise ValueError("adata has two genes of one name; call adata.var_names_make_unique() first.")
     X = adata.X if layer is None else adata.layers[layer]
@@ -372,19 +383,21 @@ def _params(model: SparsePCA, mask_var: Any, layer: str | None, weights: Any) ->
     return found
 
 
-def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool) -> None:
+def _check_slots(adata: Any, layer: str | None, key_added: Any, copy: bool, *, from_file: bool) -> None:
     """Raise unless there is a matrix to read and a place to write to."""
     needed = ("obsm", "varm", "uns", "var", "layers", "isbacked", "is_view")
     if not all(hasattr(adata, name) for name in needed):
         hint = "SparsePCA takes matrices"
         if isinstance(adata, str | os.PathLike):
-            hint = f"Read it first: adata = anndata.read_h5ad({shown(adata, 80)!r})"
+            hint = f"Of files, spca takes .h5ad, .zarr and 10x .h5; {shown(adata, 80)!r} is none that exists"
         raise TypeError(f"adata is a {type(adata).__name__}; an AnnData object is needed. {hint}.")
     if adata.isbacked and (copy or adata.is_view):
         what = "copy=True" if copy else "a view"
         raise ValueError(f"{what} of a backed file cannot be written to; use copy=False on the whole, or to_memory().")
     if key_added is not None and not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} must be a string or None.")
+    if from_file:
+        return
     if adata.isbacked:
         _check_file(adata)
     named = [str(name) for name in adata.layers if name is not None]  # None is X, from anndata 0.13 on

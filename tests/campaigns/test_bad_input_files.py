@@ -127,7 +127,9 @@ def test_what_cannot_be_drawn_is_refused_and_leaves_no_figure_open(name):
 READERS = {
     "read csv": ("t.csv", rspca.read), "read tsv": ("t.tsv", rspca.read), "read npy": ("a.npy", rspca.read),
     "read npz": ("a.npz", rspca.read), "read mtx": ("a.mtx", rspca.read), "read parquet": ("a.parquet", rspca.read),
-    "read h5ad": ("a.h5ad", rspca.read), "read txt": ("a.txt", rspca.read), "read bed": ("a.bed", rspca.read),
+    "read h5ad": ("a.h5ad", rspca.read), "read h5": ("a.h5", rspca.read), "read zarr": ("a.zarr", rspca.read),
+    "read pgen": ("a.pgen", rspca.read), "read vcz": ("a.vcz", rspca.read),
+    "read txt": ("a.txt", rspca.read), "read bed": ("a.bed", rspca.read),
     "read all": ("a.all", rspca.read), "read docword": ("docword.a.txt", rspca.read),
     "read_plink": ("a.bed", formats.read_plink), "read_smart": ("a.all", formats.read_smart),
     "read_series_matrix": ("a.txt", formats.read_series_matrix),

@@ -139,19 +139,6 @@ def test_what_only_resembles_a_draft_is_left_alone(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [".file.abcdefg2.tmp", ".file.backup.tmp", "file"]
 
 
-def test_where_files_cannot_be_locked_writing_is_refused_in_one_line(folder, monkeypatch):
-    before = sorted(os.listdir(folder))
-    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
-    with pytest.raises(OSError, match="on POSIX systems only"), written_atomically(folder / "file"):
-        pass
-    with pytest.raises(OSError, match="on POSIX systems only"), scratch_folder(folder, ".download-"):
-        pass
-    result = call(*SMALL, cwd=folder)
-    assert result.returncode == 2
-    assert "Windows Subsystem for Linux" in one_line(result.stderr)
-    assert sorted(os.listdir(folder)) == before
-
-
 def test_a_name_with_braces_is_reported_as_it_is(tmp_path):
     with pytest.raises(OSError, match=r"\{0\}\.csv could not be written: no space left on device\. What"):  # noqa: SIM117
         with written_atomically(tmp_path / "{0}.csv"):

@@ -387,11 +387,11 @@ def test_what_is_asked_for_in_several_files_may_be_any_list(tmp_path, listed):
 def test_what_is_asked_for_and_not_there_is_told(tmp_path):
     iids = {"fid": np.array(["F1", "F1", "F2", "F2"]), "iid": np.array(["1", "2", "1", "3"])}
     write_plink(tmp_path / "a.bed", np.eye(4, 3), people=iids)
-    with pytest.warns(UserWarning, match="1 of the 2 SNPs asked for are not in the .bim: nope"):
+    with pytest.warns(UserWarning, match="1 of the 2 SNPs asked for are not in the data: nope"):
         assert rspca.read(tmp_path / "a.bed", snps=["snp0", "nope"]).shape == (4, 1)
-    with pytest.warns(UserWarning, match="1 of the 2 chromosomes asked for are not in the .bim: X"):
+    with pytest.warns(UserWarning, match="1 of the 2 chromosomes asked for are not in the data: X"):
         rspca.read(tmp_path / "a.bed", chromosomes=["1", "X"])
-    with pytest.warns(UserWarning, match="2 of the 3 samples asked for are not in the .fam"):
+    with pytest.warns(UserWarning, match="2 of the 3 samples asked for are not in the data"):
         assert rspca.read(tmp_path / "a.bed", samples=["3", "4", ("F1", "3")]).shape == (1, 3)
     with pytest.warns(UserWarning, match="1 of the IIDs asked for are those of several people, such as 1"):
         assert rspca.read(tmp_path / "a.bed", samples=["1", "3"]).shape == (3, 3)

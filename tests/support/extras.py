@@ -4,9 +4,11 @@ import pytest
 
 NEEDED = {
     "matplotlib": ("matplotlib", "plotting", "rspca.plotting.displays"),
-    "anndata": ("anndata", "rspca.singlecell", ".h5ad"),
+    "anndata": ("anndata", "rspca.singlecell", ".h5"),
+    "zarr": (".zarr", ".vcz"),
     "pyarrow": ("parquet",),
-    "numba": (".bed", "rspca.operators.kernels", "write_plink"),
+    "pgenlib": (".pgen",),
+    "numba": (".bed", ".pgen", ".vcz", "rspca.operators.kernels", "write_plink"),
 }
 """The package, and words that tell of a need for it."""
 

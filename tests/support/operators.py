@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
@@ -14,6 +15,7 @@ from rspca.operators.low_rank import LowRankUpdate
 from rspca.operators.projected import Projected
 from rspca.operators.stored_rows import SomeColumns, StoredRows
 from rspca.operators.streamed import BlockOperator
+from rspca.operators.variants import DosageOperator, VariantPart
 from rspca.operators.weighted import Weighted
 
 M, N = 11, 8
@@ -61,6 +63,31 @@ class FiveMembers:
 
     def columns(self, support):
         return self.X[:, support]
+
+
+@dataclass
+class MatvecAndRmatvec:
+    """The least that is multiplied: products with vectors, no dtype."""
+
+    X: np.ndarray
+
+    @property
+    def shape(self):
+        return self.X.shape
+
+    def matvec(self, v):
+        assert v.ndim == 1
+        return self.X @ v
+
+    def rmatvec(self, u):
+        assert u.ndim == 1
+        return self.X.T @ u
+
+
+def linear_operator(X):
+    op = scipy.sparse.linalg.aslinearoperator(X)
+    op.X = X
+    return op
 
 
 def mapped(tmp_path):
@@ -120,13 +147,17 @@ DATA = {
     "list of lists": lambda tmp_path: floats().tolist(),
     "five members": lambda tmp_path: FiveMembers(floats()),
     "five members float32": lambda tmp_path: FiveMembers(floats(np.float32)),
+    "LinearOperator": lambda tmp_path: linear_operator(floats()),
+    "LinearOperator, wide": lambda tmp_path: linear_operator(floats().T),
+    "LinearOperator float32": lambda tmp_path: linear_operator(floats(np.float32)),
+    "matvec and rmatvec": lambda tmp_path: MatvecAndRmatvec(floats()),
 }
 
 
 def as_dense(data):
     if sp.issparse(data):
         return data.toarray().astype(np.float64)
-    return np.array(data.X if isinstance(data, FiveMembers) else data, dtype=np.float64)
+    return np.array(data.X if hasattr(data, "matvec") or isinstance(data, FiveMembers) else data, dtype=np.float64)
 
 
 def from_data(name):
@@ -177,6 +208,27 @@ def packed_selection(tmp_path):
         [tmp_path / "a.bed", tmp_path / "b.bed"], samples=keep, snps=[f"s{j + 3}" for j in range(N)], dtype=np.float64
     )
     return table.operator, imputed
+
+
+@dataclass
+class Dosages:
+    """Variants by people, as files of dosages are read."""
+
+    X: np.ndarray
+
+    @property
+    def n_people(self):
+        return self.X.shape[0]
+
+    def dosages(self, variants):
+        return self.X.T[variants]
+
+
+def dosages(tmp_path):
+    """Two sources, in blocks of three variants."""
+    X, imputed = holes(tmp_path)
+    parts = [VariantPart(Dosages(X[:, :5]), np.arange(5)), VariantPart(Dosages(X[:, ::-1]), np.arange(N - 6, -1, -1))]
+    return DosageOperator(parts, 6 * 3 * 8 * M), imputed
 
 
 @dataclass
@@ -313,6 +365,7 @@ WRAPPERS = [
 ]  # fmt: skip
 WRAPPED_DATA = [
     "dense", "dense in Fortran order", "float32", "int8", "csr_array", "csc_array", "csr_array float32", "five members",
+    "LinearOperator",
 ]  # fmt: skip
 
 
@@ -335,6 +388,7 @@ OPERATORS |= {
     "packed": packed(np.float32),
     "packed float64": packed(np.float64),
     "packed selection": packed_selection,
+    "dosages": dosages,
     "streamed": streamed(lambda tmp_path: floats()),
     "streamed float32": streamed(lambda tmp_path: floats(np.float32)),
     "streamed int8": streamed(lambda tmp_path: counts(np.int8)),

@@ -1,7 +1,9 @@
 """Files that are either complete or absent: written under a temporary name next to their place, then renamed.
 
 A process that is killed leaves what it was writing behind. Every draft is locked by the process that writes it, and a
-lock ends with its process: whoever writes to the same place next removes the drafts that nobody holds.
+lock ends with its process: whoever writes to the same place next removes the drafts that nobody holds. Windows has no
+such locks, but does not remove or rename a file that is open: there a draft that is written is open, and is closed
+before it is renamed.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
     A pipe or a device is no place that something can take: it is written to as it is. Inside of `replaced_together`
     the file takes its place when that block ends.
     """
-    check_system()
     if is_special(path):
         try:
             with path.open("wb") as file:
@@ -42,17 +43,21 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
         return
     remove_abandoned(path.parent, f".{path.name}.", folders=False)
     handle, temporary = _draft(path)
+    locks, held_back = has_posix_locks(), _held_back.get()
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-            os.fchmod(file.fileno(), _mode(path))  # mkstemp makes private files; a result is an ordinary one
+            if hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), _mode(path))  # mkstemp makes private files; a result is an ordinary one
             file.flush()
             os.fsync(file.fileno())
-            held_back = _held_back.get()
             if held_back is not None:
-                held_back.append(Draft(os.dup(file.fileno()), temporary, path))
+                held_back.append(Draft(os.dup(file.fileno()) if locks else None, temporary, path))
                 return
-            os.replace(temporary, path)  # before the lock is given up with the file
+            if locks:
+                os.replace(temporary, path)  # before the lock is given up with the file
+        if not locks:
+            os.replace(temporary, path)
     except BaseException as error:
         with suppress(FileNotFoundError):  # moved into place, and then interrupted
             os.unlink(temporary)
@@ -63,9 +68,9 @@ def written_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 class Draft(NamedTuple):
-    """A file that is written and not yet renamed; the handle holds its lock."""
+    """A file that is written and not yet renamed; the handle holds its lock, where there are locks."""
 
-    handle: int
+    handle: int | None
     temporary: str
     path: Path
 
@@ -95,15 +100,18 @@ def replaced_together() -> Iterator[None]:
         for draft in drafts:
             with suppress(FileNotFoundError):  # in its place
                 os.unlink(draft.temporary)
-            os.close(draft.handle)
+            if draft.handle is not None:
+                os.close(draft.handle)
 
 
 @contextmanager
 def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Give a private folder that is removed when the block ends; first remove those of killed processes."""
-    check_system()
     remove_abandoned(parent, prefix, folders=True)
     with tempfile.TemporaryDirectory(dir=parent, prefix=prefix, suffix=_DRAFT) as folder:
+        if not has_posix_locks():  # the folder of a killed process stays until somebody removes it
+            yield Path(folder)
+            return
         handle = os.open(folder, os.O_RDONLY)
         try:
             _lock(handle, wait=True)
@@ -130,7 +138,11 @@ def remove_abandoned(folder: Path, prefix: str, *, folders: bool) -> None:
 
 
 def _remove_if_abandoned(draft: Path) -> None:
-    with suppress(OSError):  # gone meanwhile, or another user's
+    with suppress(OSError):  # gone meanwhile, or another user's, or open on Windows
+        if not has_posix_locks():
+            if not draft.is_dir():
+                draft.unlink()
+            return
         handle = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW)
         try:
             if not _lock(handle):
@@ -150,6 +162,8 @@ def _draft(path: Path) -> tuple[int, str]:
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_DRAFT)
         except OSError as error:  # which names the draft
             raise type(error)(error.errno, error.strerror, str(path)) from error
+        if not has_posix_locks():
+            return handle, name
         _lock(handle, wait=True)
         if os.fstat(handle).st_nlink:
             return handle, name
@@ -162,13 +176,9 @@ def is_special(path: Path) -> bool:
     return path.exists() and not path.is_dir() and (system or not path.is_file())
 
 
-def check_system() -> None:
-    """Refuse to write where files cannot be locked, or replaced while they are open, as on Windows."""
-    if importlib.util.find_spec("fcntl") is None:
-        raise OSError(
-            "rspca writes files on POSIX systems only, such as Linux, and this is none; "
-            "on Windows use the Windows Subsystem for Linux."
-        )
+def has_posix_locks() -> bool:
+    """Return whether the system locks open files, as Linux and macOS do; Windows does not."""
+    return importlib.util.find_spec("fcntl") is not None
 
 
 def _lock(handle: int, *, wait: bool = False) -> bool:

@@ -19,6 +19,7 @@ from rspca.base.memory import check_room, readable
 PathLike = str | os.PathLike[str]
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 MOST_LINE = 1 << 26
 """Bytes of a line: a row of three million numbers of twenty characters."""
 MOST_UNPACKED = 32 * 10**9
@@ -28,13 +29,17 @@ MOST_RATIO, RATIO_FROM = 250, 1 << 24
 
 Tables of numbers shrink to a third, sparse ones to a hundredth; deflate can make a thousand bytes of one.
 """
+MOST_WINDOW = 1 << 27
+"""Bytes that zstd may look back: 128 MB, its own limit unless --long is given."""
+ZSTD_PIECE = 1 << 10
+"""Packed bytes that zstd unpacks at a time; it makes at most some 30,000 bytes of one."""
 _MEMORY_FROM = 1 << 26
 _BLOCK = 1 << 20
 
 
 @contextmanager
 def opened(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a file for reading, through gzip where its first bytes say so; damage becomes a ValueError.
+    """Open a file for reading, through gzip or zstd where its first bytes say so; damage becomes a ValueError.
 
     What unpacks to far more than it takes is refused while it is read, and so is what the memory has no room for.
     """
@@ -42,21 +47,66 @@ def opened(path: PathLike) -> Iterator[IO[bytes]]:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file is needed.")
     with path.open("rb") as raw:
-        packed = raw.read(2) == GZIP_MAGIC
+        start = raw.read(4)
         raw.seek(0)
-        if packed:
+        unpacking = _unpacking(path, raw, start)
+        if start[:2] == GZIP_MAGIC:
             _check_beginning(path, raw)
         try:
-            with cast(IO[bytes], io.BufferedReader(_Unpacked(path, raw), _BLOCK)) if packed else raw as file:
+            unpacked = raw if unpacking is None else io.BufferedReader(_Unpacked(path, raw, unpacking), _BLOCK)
+            with cast(IO[bytes], unpacked) as file:
                 yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{path} is damaged or cut off ({reason(error)}); get it again.") from error
 
 
+def _unpacking(path: Path, raw: IO[bytes], start: bytes) -> Any:
+    """Return a stream of the content of a compressed file, None for any other; `start` are its first bytes."""
+    if start[:2] == GZIP_MAGIC:
+        return gzip.GzipFile(fileobj=raw)
+    return _Zstd(path, raw) if start == ZSTD_MAGIC else None
+
+
+class _Zstd:
+    """The content of a file compressed by zstd; what zstandard makes of damage becomes a ValueError."""
+
+    def __init__(self, path: Path, raw: IO[bytes]) -> None:
+        try:
+            import zstandard
+        except ImportError as error:
+            raise ImportError(f"{path} is compressed by zstd: pip install 'rspca[genetics]', or unpack it.") from error
+        self.path, self.raw, self.kind = path, raw, zstandard.ZstdError
+        self.new_frame = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).decompressobj
+        self.frame: Any = None
+        self.ready, self.packed = b"", b""
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes; raise if the file is damaged, or ends inside of a frame."""
+        try:
+            while not self.ready:
+                self.packed = self.packed or self.raw.read(ZSTD_PIECE)
+                if not self.packed:
+                    break
+                self.frame = self.frame or self.new_frame()
+                self.ready, self.packed = self.frame.decompress(self.packed), b""
+                if self.frame.eof:
+                    self.packed, self.frame = self.frame.unused_data, None
+        except self.kind as error:
+            raise ValueError(f"{self.path} is damaged or cut off ({reason(error)}); get it again.") from error
+        if not self.ready and self.frame is not None:
+            raise ValueError(f"{self.path} is damaged or cut off (its last frame is not complete); get it again.")
+        taken, self.ready = self.ready[:size], self.ready[size:]
+        return taken
+
+    def close(self) -> None:
+        """Forget what was unpacked; the file below stays open."""
+        self.ready = self.packed = b""
+
+
 def _too_much(path: Path, limit: str) -> RefusedFile:
     return RefusedFile(
         f"{path} unpacks to more than {limit}, like a file made to fill the memory; if you trust it, unpack it with "
-        "gunzip and read that."
+        "gunzip (or unzstd) and read that."
     )
 
 
@@ -75,10 +125,10 @@ def _check_beginning(path: Path, raw: IO[bytes]) -> None:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzipped file, refused when it becomes too large."""
+    """The content of a compressed file, refused when it becomes too large."""
 
-    def __init__(self, path: Path, raw: IO[bytes]) -> None:
-        self.path, self.raw, self.file = path, raw, gzip.GzipFile(fileobj=raw)
+    def __init__(self, path: Path, raw: IO[bytes], file: Any) -> None:
+        self.path, self.raw, self.file = path, raw, file
         self.size, self.next_look = 0, _MEMORY_FROM
 
     def readable(self) -> bool:

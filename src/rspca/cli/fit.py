@@ -134,7 +134,7 @@ def fit(
                 page = {"sample_names": table.sample_names, "samples": samples, "label": label, "provenance": origin}
                 page |= {"documents": documents, "title": title or ", ".join(path.name for path in data)}
                 page["kind"] = subject_of(data)
-                written, replaced = _write(out, model, table, scores, page if report else None)
+                written, replaced = _write(out, model, table, scores, samples, page if report else None)
         for line in model_lines(model, table, scores, documents=table.terms is not None):
             talking.say(line)
         _say_written(talking, out, written, replaced)
@@ -169,7 +169,12 @@ def _earlier(partial: Partial, *, resume: bool) -> list[Component]:
 
 
 def _write(
-    out: Path, model: SparsePCA, table: Table, scores: Any, page: dict[str, Any] | None
+    out: Path,
+    model: SparsePCA,
+    table: Table,
+    scores: Any,
+    samples: dict[str, Any],
+    page: dict[str, Any] | None,
 ) -> tuple[list[str], list[str]]:
     """Write the results, all of them or none; return the names of the files, and of those that were there before."""
     from rspca.base.atomic import replaced_together
@@ -184,9 +189,9 @@ def _write(
     with replaced_together():
         model.save(out / "model.npz")
         write_components(out / "components.csv", model, table)
-        write_scores(out / "scores.csv", scores, table.sample_names, table.samples)
+        write_scores(out / "scores.csv", scores, table.sample_names, samples)
         if shares:
-            write_shares(out / "shares.csv", scores, table.sample_names, table.samples)
+            write_shares(out / "shares.csv", scores, table.sample_names, samples)
         if page is not None:
             write_report(out / "report.html", model, scores=scores, **page)
     for name in ("shares.csv", "report.html"):

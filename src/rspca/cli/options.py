@@ -56,7 +56,9 @@ Model = Annotated[Path, typer.Argument(help="model.npz, or the folder it is in."
 LabelOption = Annotated[
     str | None,
     typer.Option(
-        "--label", metavar="NAME|FILE", help="Color samples by this: a column of the data, or a file of labels."
+        "--label",
+        metavar="NAME|FILE",
+        help="Color samples by this: a column of the data, or a file of labels, which goes to scores.csv.",
     ),
 ]
 Title = Annotated[str | None, typer.Option("--title", help="Title of the page; the name of the data if not given.")]

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rspca.base.arguments import argument
-from rspca.base.checks import check_choice, check_real
 from rspca.base.files import PathLike
-from rspca.base.types import COMPILE, Array, OnStep, Step
+from rspca.base.types import Array, OnStep
+from rspca.formats.genotype_tables import Selection, check_selection, compile_kernels, genotype_table
 from rspca.formats.table import Table
 from rspca.genetics.plink import mapped_rows, next_to, read_bim
-from rspca.genetics.selection import (
-    check_called,
-    check_distinct,
-    frequent_snps,
-    is_autosomes,
-    no_snp_message,
-    same_people,
-    select_people,
-    select_snps,
-)
+from rspca.genetics.selection import same_people
 from rspca.operators.plink import PackedOperator, Part
 
 
@@ -82,75 +71,23 @@ def read_bed(
     """
     if len(paths) > 1 and (bim or fam):
         raise ValueError("bim and fam belong to a single .bed; with several, each has its own in the same folder.")
-    if not 0.0 <= check_real("min_frequency", min_frequency, 0.0) <= 0.5:
-        raise ValueError(
-            f"{argument('min_frequency', min_frequency)} must lie between 0 and 0.5: it is that of the rarer allele."
-        )
-    if check_real("max_missing", max_missing, 0.0) > 1.0:
-        raise ValueError(f"{argument('max_missing', max_missing)} must lie between 0 and 1.")
-    check_choice("uncalled", uncalled, ("error", "keep"))
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
+    selection = Selection(chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude)
+    check_selection(selection, dtype)
     people = same_people([Path(fam) if fam else next_to(path, "fam") for path in paths], encoding)
     tables = [read_bim(bim or next_to(path, "bim"), encoding) for path in paths]
     files = [
         mapped_rows(path, len(people["iid"]), len(table["snp"])) for path, table in zip(paths, tables, strict=True)
     ]
-    rows, left_out, on_sex_chromosomes = select_snps(tables, chromosomes, snps, exclude)
-    if not any(map(len, rows)):
-        raise ValueError(no_snp_message(tables, chromosomes))
-    described = {name: np.concatenate([t[name][r] for t, r in zip(tables, rows, strict=True)]) for name in tables[0]}
-    where = ", ".join(map(str, paths[:3]))
-    check_distinct(where, described["snp"], "SNP id", "name each apart, for example with plink2 --set-all-var-ids")
-    chosen = select_people(people, samples)
-    op = _packed(paths, files, rows, len(people["iid"]), chosen, dtype, client, on_step)
-    frequency, missing = op.mean / 2.0, op.calls.missing / op.shape[0]
-    check_called(where, described["snp"], missing, keep=uncalled == "keep" or max_missing < 1.0)
-    passing = frequent_snps(where, frequency, missing, min_frequency, max_missing)
-    if len(passing) < op.shape[1]:
-        op = op.select(passing)
-    features = {name: column[passing] for name, column in described.items()}
-    features |= {"frequency": frequency[passing], "missing": missing[passing]}
-    people = people if chosen is None else {name: column[chosen] for name, column in people.items()}
-    if left_out and is_autosomes(chromosomes):
-        warnings.warn(left_out, UserWarning, stacklevel=3)
-    if on_sex_chromosomes:
-        warnings.warn(on_sex_chromosomes, UserWarning, stacklevel=3)
-    notes = tuple(note for note in (left_out, on_sex_chromosomes) if note)
-    return Table(op, features["snp"], people["iid"], features, people, notes=notes)
 
+    def opened(rows: list[Array], chosen: Array | None) -> Any:
+        """Return the genotypes as an operator: mapped here, or by the workers of a cluster."""
+        n_people, used = len(people["iid"]), [i for i, some in enumerate(rows) if len(some)]
+        if client is not None:
+            from rspca.operators.dask import packed_on_cluster
 
-def _packed(
-    paths: Sequence[Path],
-    files: Sequence[Array],
-    rows: Sequence[Array],
-    n_people: int,
-    chosen: Array | None,
-    dtype: Any,
-    client: Any,
-    on_step: OnStep | None,
-) -> Any:
-    """Return the genotypes as an operator: mapped here, or by the workers of a cluster."""
-    used = [i for i, chosen in enumerate(rows) if len(chosen)]
-    if client is not None:
-        from rspca.operators.dask import packed_on_cluster
+            places = [paths[i].resolve() for i in used]
+            return packed_on_cluster(client, places, [rows[i] for i in used], n_people, chosen, dtype)
+        compile_kernels(dtype, on_step)
+        return PackedOperator([Part(files[i], rows[i]) for i in used], n_people, chosen, dtype=dtype)
 
-        return packed_on_cluster(
-            client, [paths[i].resolve() for i in used], [rows[i] for i in used], n_people, chosen, dtype
-        )
-    _compile(dtype, on_step)
-    return PackedOperator([Part(files[i], rows[i]) for i in used], n_people, chosen, dtype=dtype)
-
-
-def _compile(dtype: Any, on_step: OnStep | None) -> None:
-    """Compile the kernels before the data are read, and report it where that takes seconds."""
-    from rspca.operators import kernels
-
-    if kernels.ready(dtype):
-        return
-    on_step = None if kernels.are_kept(dtype) else on_step
-    if on_step is not None:
-        on_step(Step(COMPILE, 0, 0, 0.0, None, 0.0))
-    seconds = kernels.compile_all(dtype)
-    if on_step is not None:
-        on_step(Step(COMPILE, 0, 1, 0.0, None, seconds))
+    return genotype_table(paths, people, tables, selection, opened)

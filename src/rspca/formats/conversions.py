@@ -8,17 +8,35 @@ from pathlib import Path
 
 Advice = Callable[[Path, Path], str]
 """Takes a file, and its path without suffix; returns a sentence."""
+NAMED = "--set-missing-var-ids '@:#:$r:$a'"
+"""Option of plink2: every variant needs an id."""
 
 
-def plink_command(options: str) -> Advice:
+def plink_command(options: str, written: str = "bed") -> Advice:
     """Return advice to run plink2; {file} and {stem} in the options are the file and its path without suffix."""
 
     def advice(path: Path, stem: Path) -> str:
-        file, name = shlex.quote(str(path)), shlex.quote(str(stem))
-        command = f"plink2 {options.format(file=file, stem=name)} --make-bed --out {name}"
-        return f"Convert it with: {command}; then give {stem}.bed."
+        return f"Convert it with: {_plink(options, path, stem, written)}; then give {stem}.{written}."
 
     return advice
+
+
+def vcf_command(options: str) -> Advice:
+    """Return advice to run plink2, or vcf2zarr of bio2zarr, on a VCF or BCF file."""
+
+    def advice(path: Path, stem: Path) -> str:
+        store = f"{stem}.vcz"
+        zarr = f"vcf2zarr convert {shlex.quote(str(path))} {shlex.quote(store)}"
+        command = _plink(options, path, stem, "pgen")
+        return f"Convert it with: {command}; then give {stem}.pgen. Or with: {zarr}; then give {store}."
+
+    return advice
+
+
+def _plink(options: str, path: Path, stem: Path, written: str) -> str:
+    file, name = shlex.quote(str(path)), shlex.quote(str(stem))
+    named = f" {NAMED}" if written == "pgen" else ""
+    return f"plink2 {options.format(file=file, stem=name)}{named} --make-{written} --out {name}"
 
 
 def anndata_command(reader: str) -> Advice:
@@ -31,6 +49,10 @@ def anndata_command(reader: str) -> Advice:
     return advice
 
 
-def belongs_to_bed(path: Path, stem: Path) -> str:
-    """Return the advice for a companion of a .bed file."""
-    return f"It belongs to a .bed file: give {stem}.bed."
+def belongs_to(suffix: str) -> Advice:
+    """Return the advice for a companion of a .bed or .pgen file."""
+
+    def advice(path: Path, stem: Path) -> str:
+        return f"It belongs to a .{suffix} file: give {stem}.{suffix}."
+
+    return advice

@@ -77,6 +77,12 @@ def _links(root: Any) -> Iterator[tuple[str, Any]]:
 
 def check_sparse_group(group: Any, where: str) -> None:
     """Raise unless a group holds a sparse matrix as anndata stores it: three vectors whose lengths and types fit."""
+    by_rows = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", ""))).startswith("csr")
+    check_sparse_parts(group, _stored_shape(group), by_rows, where)
+
+
+def check_sparse_parts(group: Any, shape: tuple[int, int] | None, by_rows: bool, where: str) -> None:
+    """Raise unless a group holds the three vectors of a sparse matrix of this shape, stored by rows or by columns."""
     name = shown(str(getattr(group, "name", "X")).lstrip("/") or "X")
     for part in SPARSE_PARTS:
         if part not in group:
@@ -89,10 +95,8 @@ def check_sparse_group(group: Any, where: str) -> None:
             kind = f"has shape {stored.shape} and type {stored.dtype}" if hasattr(stored, "dtype") else "is a group"
             needed = "numbers" if part == "data" else "whole numbers"
             raise RefusedFile(f"{where} is damaged: {name}/{part} {shown(kind, 80)}; a vector of {needed} is needed.")
-    shape = _stored_shape(group)
     if shape is None:
         raise RefusedFile(f"{where} is damaged: {name} has no attribute shape of two whole numbers.")
-    by_rows = str(group.attrs.get("encoding-type", group.attrs.get("h5sparse_format", ""))).startswith("csr")
     entries, pointers = (group[part].shape[0] for part in ("data", "indptr"))
     if group["indices"].shape[0] != entries:
         raise RefusedFile(

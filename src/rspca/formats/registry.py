@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rspca.base.imports import load
-from rspca.formats.conversions import Advice, anndata_command, belongs_to_bed, plink_command
+from rspca.formats.conversions import Advice, anndata_command, belongs_to, plink_command, vcf_command
 
 COMPRESSED = (".gz", ".bgz", ".zst", ".zip")
-_CALLS = "--max-alleles 2 --set-missing-var-ids '@:#:$r:$a'"
-"""Options of plink2: a .bed has variants of two alleles, and every one needs an id."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +94,28 @@ READERS = (
         extra="anndata",
         mapped=True,
         subject="cells",
-        relatives={".zarr": anndata_command("read_zarr"), ".loom": anndata_command("io.read_loom")},
+        relatives={".loom": anndata_command("io.read_loom")},
+    ),
+    Reader(
+        name=".zarr",
+        suffixes=(".zarr",),
+        read="rspca.formats.anndata_zarr:read_anndata_zarr",
+        options=("layer", "mask", "max_memory", "missing_chunks"),
+        about="A Zarr store of AnnData, of format 2 or 3: X or a layer, all or some of the variables.",
+        extra="zarr",
+        mapped=True,
+        subject="cells",
+        is_folder="rspca.formats.anndata_zarr:is_anndata_store",
+    ),
+    Reader(
+        name=".h5",
+        suffixes=(".h5",),
+        read="rspca.formats.tenx_h5:read_tenx_h5",
+        options=("feature_type", "genome", "mask", "max_memory"),
+        about="Counts of Cell Ranger (10x Genomics), cells by features.",
+        extra="anndata",
+        mapped=True,
+        subject="cells",
     ),
     Reader(
         name=".bed",
@@ -114,13 +133,45 @@ READERS = (
         companions="rspca.genetics.plink:companions",
         complete="rspca.genetics.plink:with_bed_suffix",
         relatives={
-            **dict.fromkeys((".pgen", ".pvar", ".psam"), plink_command("--pfile {stem}")),
-            ".vcf": plink_command(f"--vcf {{file}} {_CALLS}"),
-            ".bcf": plink_command(f"--bcf {{file}} {_CALLS}"),
-            ".bgen": plink_command(f"--bgen {{file}} ref-first --sample {{stem}}.sample {_CALLS}"),
             ".ped": plink_command("--pedmap {stem}"),
-            **dict.fromkeys((".bim", ".fam"), belongs_to_bed),
+            **dict.fromkeys((".bim", ".fam"), belongs_to("bed")),
         },
+    ),
+    Reader(
+        name=".pgen",
+        suffixes=(".pgen",),
+        read="rspca.formats.pgen:read_pgen",
+        options=(
+            *("dosages", "chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
+            *("pvar", "psam", "max_memory", "cache", "dtype", "encoding", "on_step"),
+        ),
+        about="PLINK 2 genotypes with .pvar and .psam: hard calls, packed, or dosages; several files are one table.",
+        extra="genetics",
+        several=True,
+        mapped=True,
+        subject="genotypes",
+        companions="rspca.genetics.pgen:pgen_companions",
+        complete="rspca.genetics.pgen:with_pgen_suffix",
+        relatives={
+            **dict.fromkeys((".pvar", ".psam"), belongs_to("pgen")),
+            ".vcf": vcf_command("--vcf {file}"),
+            ".bcf": vcf_command("--bcf {file}"),
+            ".bgen": plink_command("--bgen {file} ref-first --sample {stem}.sample", "pgen"),
+        },
+    ),
+    Reader(
+        name=".vcz",
+        suffixes=(".vcz",),
+        read="rspca.formats.vcf_zarr:read_vcf_zarr",
+        options=(
+            *("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
+            *("max_memory", "cache", "missing_chunks", "dtype", "on_step"),
+        ),
+        about="A VCF Zarr store, a folder of any name: calls, packed, with their mask.",
+        extra="zarr",
+        mapped=True,
+        subject="genotypes",
+        is_folder="rspca.formats.vcf_zarr:is_vcf_store",
     ),
     Reader(
         name="documents",

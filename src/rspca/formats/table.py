@@ -5,10 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from rspca.base.checks import in_one_line, shown
+from rspca.base.checks import check_length, in_one_line, shown
+from rspca.base.memory import check_room
 from rspca.base.types import Array
 from rspca.formats.named import Named
 from rspca.formats.term_weights import DocumentTerms
@@ -26,8 +29,9 @@ class Table:
 
     `features` and `samples` map the name of a property to an array with one entry per column or row of X; give them
     to ``pandas.DataFrame`` as they are. `samples` has the names of the samples too, and labels from columns of text
-    (.csv, .parquet), obs (.h5ad) or the folders of documents. For genotypes these are snp, chromosome, position,
-    allele_1, allele_2, frequency (of allele 1) and missing (share of calls); fid and iid.
+    (.csv, .parquet), obs (.h5ad, .zarr) or the folders of documents. For genotypes these are snp, chromosome, position,
+    allele_1, allele_2, frequency (of allele 1) and missing (share of calls); fid and iid. `matrix` is X itself, and
+    `from_matrix` gives names to a matrix, sparse or not.
     """
 
     operator: OperatorMixin
@@ -40,10 +44,56 @@ class Table:
     notes: tuple[str, ...] = ()
     """What was left out of the file, in words."""
 
+    @classmethod
+    def from_matrix(cls, X: Any, feature_names: Any = None, sample_names: Any = None) -> Table:
+        """Return a matrix of any kind with names, so that models fitted on it carry them.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse matrix, operator, ...
+            Samples by features: whatever ``as_operator`` takes.
+        feature_names, sample_names : sequences of str
+            A name for each column and each row; numbered where not given.
+
+        Examples
+        --------
+        >>> import rspca, scipy.sparse
+        >>> X = scipy.sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0], [4.0, 0.0, 0.0]])
+        >>> model = rspca.SparsePCA(1, k=2, random_state=0).fit(rspca.Table.from_matrix(X, ["wing", "flow", "heat"]))
+        >>> model.feature_names_in_.tolist()
+        ['wing', 'flow', 'heat']
+        """
+        op = as_operator(X)
+        names = []
+        for given, name, count, kind in (
+            (feature_names, "feature_names", op.shape[1], "feature"),
+            (sample_names, "sample_names", op.shape[0], "sample"),
+        ):
+            listed = [f"{kind}{i}" for i in range(count)] if given is None else given
+            check_length(name, listed, count, f"{kind}s")
+            names.append(np.array([str(each) for each in listed]))
+        check_distinct("feature_names", names[0], "name", "give each feature its own")
+        return cls(op, names[0], names[1], {}, {"sample": names[1]})
+
     @property
     def shape(self) -> tuple[int, int]:
         """Samples by features."""
         return self.operator.shape
+
+    @property
+    def matrix(self) -> Any:
+        """X as an array or a SciPy sparse matrix, samples by features.
+
+        Data in memory are returned as they are, not as a copy. Packed and streamed data are unpacked, if there is room;
+        a missing call is the mean of its SNP, as in products. A Gram matrix has no samples: its factor is returned.
+        """
+        held = getattr(self.operator, "X", None)
+        if isinstance(held, np.ndarray) or scipy.sparse.issparse(held):
+            return held
+        m, n = self.shape
+        size = m * n * self.operator.dtype.itemsize
+        check_room(size, f"{m} samples by {n} features, dense,", "Use table.operator, which does not unpack them.")
+        return self.operator.all_columns()
 
     def __repr__(self) -> str:
         """Return a summary of a few lines: sizes, the first names, properties of both sides, and what was left out."""

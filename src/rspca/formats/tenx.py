@@ -75,7 +75,13 @@ def _described(rows: list[list[str]]) -> tuple[list[str], dict[str, Array]]:
     width = min(len(row) for row in rows) if rows else 0
     if width < 2:
         return [row[0] for row in rows], {}
-    often = Counter(row[1] for row in rows)
-    names = [row[1] if often[row[1]] == 1 else f"{row[1]} ({row[0]})" for row in rows]
+    names = named_features([row[0] for row in rows], [row[1] for row in rows])
     known = FEATURE_COLUMNS[:width]
     return names, {name: np.array([row[j] for row in rows], dtype=str) for j, name in enumerate(known)}
+
+
+def named_features(ids: Sequence[str], symbols: Sequence[str]) -> list[str]:
+    """Return the names of features: the symbol, with the id in brackets where several have the same."""
+    often = Counter(symbols)
+    pairs = zip(ids, symbols, strict=True)
+    return [symbol if often[symbol] == 1 else f"{symbol} ({name})" for name, symbol in pairs]

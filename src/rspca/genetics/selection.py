@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +20,11 @@ from rspca.genetics.plink import read_fam
 from rspca.genetics.regions import LONG_RANGE_LD, inside, read_regions
 
 
-def same_people(paths: Sequence[Path], encoding: str) -> dict[str, Array]:
-    """Return the people of the .fam files, which must list the same ones."""
-    first, *others = (read_fam(path, encoding) for path in paths)
+def same_people(
+    paths: Sequence[Path], encoding: str, read: Callable[[Path, str], dict[str, Array]] = read_fam
+) -> dict[str, Array]:
+    """Return the people of the .fam files, or of what `read` reads, which must list the same ones."""
+    first, *others = (read(path, encoding) for path in paths)
     for path, other in zip(paths[1:], others, strict=True):
         if not all(np.array_equal(first[name], other[name]) for name in ("fid", "iid")):
             raise ValueError(f"{path} and {paths[0]} do not list the same people in the same order.")
@@ -68,7 +70,7 @@ def select_snps(tables: Sequence[Mapping[str, Array]], chromosomes: Any, snps: A
             mask &= ~inside(places, table["position"], regions)
         rows.append(np.flatnonzero(mask))
     if asked is not None:
-        _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=5)
+        _warn_of_absent("SNPs", [name for name in asked if name not in found], len(asked), stacklevel=6)
     labels = [table["chromosome"] for table in tables]
     in_use = [np.isin(np.arange(len(places)), chosen) for places, chosen in zip(names, rows, strict=True)]
     left_out = left_out_note(labels, on_chromosomes, naming, autosomes=is_autosomes(chromosomes))
@@ -92,7 +94,7 @@ def _on_chromosomes(names: Sequence[Array], chromosomes: Any, naming: Naming) ->
         used = there & set(wanted)
         absent = [name for name in wanted if name not in there]
         if used:  # if none is there, nothing is left, which is an error
-            _warn_of_absent("chromosomes", absent, len(wanted), stacklevel=6)
+            _warn_of_absent("chromosomes", absent, len(wanted), stacklevel=7)
     return [np.isin(each, list(used)) for each in names]
 
 
@@ -100,7 +102,7 @@ def _warn_of_absent(what: str, absent: Sequence[str], asked: int, *, stacklevel:
     if absent:
         some = ", ".join(shown(name, 80) for name in absent[:3]) + (", ..." if len(absent) > 3 else "")
         warnings.warn(
-            f"{len(absent)} of the {asked} {what} asked for are not in the .bim: {some}.",
+            f"{len(absent)} of the {asked} {what} asked for are not in the data: {some}.",
             UserWarning,
             stacklevel=stacklevel,
         )
@@ -136,17 +138,17 @@ def select_people(people: Mapping[str, Array], samples: Any) -> Array | None:
     pairs = list(zip(people["fid"].tolist(), people["iid"].tolist(), strict=True))
     chosen = np.array([i for i, person in enumerate(pairs) if person in wanted or person[1:] in wanted], dtype=np.intp)
     if not len(chosen):
-        raise ValueError(f"None of the {len(wanted)} samples asked for is in the .fam; give IIDs, or FID and IID.")
+        raise ValueError(f"None of the {len(wanted)} samples asked for is in the data; give IIDs, or FID and IID.")
     absent = len(wanted - set(pairs) - {person[1:] for person in pairs})
     if absent:
         warnings.warn(
-            f"{absent} of the {len(wanted)} samples asked for are not in the .fam.", UserWarning, stacklevel=4
+            f"{absent} of the {len(wanted)} samples asked for are not in the data.", UserWarning, stacklevel=5
         )
     shared = [iid for iid, count in Counter(people["iid"][chosen].tolist()).items() if count > 1 and (iid,) in wanted]
     if shared:
         what = f"{len(shared)} of the IIDs asked for are those of several people, such as {shown(shared[0])}"
         message = f"{what}: all of them are used. Give FID and IID to distinguish them."
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=5)
     return chosen
 
 

@@ -7,6 +7,7 @@ from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.dense import DenseOperator
 from rspca.operators.float64 import Float64Columns
 from rspca.operators.gram import GramOperator
+from rspca.operators.multiplied import MultipliedOperator
 from rspca.operators.shifted import Shifted
 from rspca.operators.sparse import SparseOperator
 from rspca.operators.standardized import Centered, Scaled
@@ -20,6 +21,7 @@ __all__ = [
     "DenseOperator",
     "Float64Columns",
     "GramOperator",
+    "MultipliedOperator",
     "Operator",
     "OperatorMixin",
     "Scaled",

@@ -13,6 +13,8 @@ from rspca.base.dataframes import sparse_matrix
 from rspca.base.types import Array
 from rspca.operators.base import Adapted, Operator, OperatorMixin
 from rspca.operators.dense import DenseOperator
+from rspca.operators.labeled import is_labeled, unlabeled
+from rspca.operators.multiplied import MultipliedOperator, is_multiplied
 from rspca.operators.sparse import SparseOperator, each_entry_once
 from rspca.operators.standardized import Centered, Scaled, Standardized
 from rspca.operators.streamed import BlockOperator, is_large_file, is_sliced
@@ -30,7 +32,9 @@ def as_operator(X: Any, *, max_memory: int | str | None = None) -> OperatorMixin
     ----------
     X : array, memmap, SciPy sparse matrix or array, pandas or polars frame, operator, table, Dask array, HDF5 dataset
         An object with ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns`` counts as an operator, and one with
-        ``shape``, ``dtype`` and row slices as data to stream.
+        ``shape``, ``dtype`` and row slices as data to stream. An object with ``shape``, ``matvec`` and ``rmatvec``,
+        such as a SciPy ``LinearOperator``, is multiplied by unit vectors where columns are needed. The dims of an
+        xarray ``DataArray`` must be samples, then features.
     max_memory : int or str, optional
         Stream an array, mapped or not, in blocks for which so much memory is enough, for example "500MB".
 
@@ -58,10 +62,14 @@ def _wrapped(X: Any) -> OperatorMixin:
         return X
     if isinstance(getattr(X, "operator", None), OperatorMixin):  # a table
         return X.operator
+    if is_labeled(X):
+        return _wrapped(unlabeled(X))
     if is_dask(X):
         from rspca.operators.dask import dask_operator
 
         return dask_operator(X)
+    if is_multiplied(X) and not isinstance(X, Operator):
+        return MultipliedOperator(X)
     if is_large_file(X) or (is_sliced(X) and not isinstance(X, Operator)):
         return _streamed(X, None)
     if scipy.sparse.issparse(X):
@@ -85,6 +93,8 @@ def is_beyond_arrays(X: Any) -> bool:
     if isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
         return False
     if isinstance(X, OperatorMixin) or isinstance(getattr(X, "operator", None), OperatorMixin):
+        return True
+    if is_labeled(X) or is_multiplied(X):
         return True
     return is_dask(X) or is_sliced(X) or (isinstance(X, Operator) and not hasattr(X, "to_numpy"))
 

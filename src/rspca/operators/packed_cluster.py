@@ -47,6 +47,11 @@ class PackedCluster(ClusterOperator):
         """Return the same genotypes with these values for missing calls."""
         return self.filled_with(fill)
 
+    @property
+    def missing(self) -> Array:
+        """Missing calls of each SNP."""
+        return self.calls.missing
+
     def select(self, support: Array) -> ClusterOperator:
         """Return the operator of some SNPs, in increasing order, on the same files."""
         return self._fewer(np.asarray(support, dtype=np.intp), "select", 1.0)

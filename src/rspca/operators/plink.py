@@ -184,6 +184,11 @@ class PackedOperator(DataOperator):
             parts, self.n_people, people, fill=fill, dtype=self._dtype, meter=self._meter, share=self._share
         )
 
+    @property
+    def missing(self) -> Array:
+        """Missing calls of each SNP."""
+        return self.calls.missing
+
     # --- products ---------------------------------------------------------------------------------------------------
 
     def matmat(self, V: Array, /) -> Array:

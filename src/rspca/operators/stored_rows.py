@@ -9,8 +9,8 @@ import scipy.sparse
 
 from rspca.base.types import Array
 
-INDICES_AT_ONCE = 1 << 22
-"""Column indices of a sparse matrix on disk that are checked at a time, 32 MB: limit of memory."""
+INDICES_AT_ONCE = 1 << 20
+"""Column indices of a sparse matrix on disk that are checked at a time, 8 MB: limit of memory."""
 AVERAGED_ROWS = 256
 """Rows over which the size of sparse rows is averaged; the largest average counts, so blocks fit into memory."""
 

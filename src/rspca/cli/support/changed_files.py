@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rspca.cli.support.provenance import files_of
-from rspca.formats.registry import READERS
+from rspca.formats.registry import READERS, reader_of
 
 MAPPED = tuple(suffix for reader in READERS if reader.mapped for suffix in reader.suffixes)
 """Suffixes of files that are read again and again during the work; the others are in memory after the first time."""
@@ -27,6 +27,10 @@ class Watched:
 
     def __init__(self, data: list[Path]) -> None:
         self.states = {path: _state(path) for path in files_of(data)}
+        folders = [path for path in data if path.is_dir()]
+        self.stores = {
+            file for folder in folders if (reader := reader_of(folder)) and reader.mapped for file in files_of([folder])
+        }
 
     def check(self, consequence: str, *, mapped: bool = False) -> None:
         """Raise if an input file has changed; with `mapped`, only files that are still read are checked.
@@ -34,7 +38,8 @@ class Watched:
         `consequence` is the end of the message.
         """
         for path, before in self.states.items():
-            if (path.suffix.lower() in MAPPED or not mapped) and (now := _state(path)) != before:
+            still_read = path.suffix.lower() in MAPPED or path in self.stores
+            if (still_read or not mapped) and (now := _state(path)) != before:
                 raise OSError(f"{path} {_change(before, now)} while it was being read: {consequence}")
 
 

@@ -49,8 +49,16 @@ class Reading:
     exclude: Annotated[
         str | None, _option("exclude", "regions to leave out: a BED file, or long-range LD by its build's name.")
     ] = None
+    dosages: Annotated[bool | None, _option("dosages", "use dosages, not hard calls.", "--dosages")] = None
+    cache: Annotated[
+        Path | None, _option("cache", "folder for packed calls that exceed --max-memory, instead of the system's.")
+    ] = None
     layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
     mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
+    missing_chunks: Annotated[
+        str | None, _option("missing_chunks", "what to do with absent ones.", metavar="error|fill")
+    ] = None
+    feature_type: Annotated[str | None, _option("feature_type", "only these, as 'Gene Expression'.")] = None
     labels: Annotated[
         str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
@@ -256,8 +264,9 @@ def labels_of(text: str | None, names: Any, samples: Any) -> tuple[str | None, d
     if not path.is_file():
         columns = f"one of {', '.join(known)}, or " if known else ""
         raise ValueError(f"--label {text} is not known; give {columns}a file of labels.")
-    known[path.stem] = _labels(path, [str(name) for name in names], known)
-    return path.stem, known
+    name = f"{path.stem}_label" if path.stem in known else path.stem
+    known[name] = _labels(path, [str(sample) for sample in names], known)
+    return name, known
 
 
 def _labels(path: Path, names: list[str], samples: Mapping[str, Any]) -> list[str]:

@@ -34,7 +34,8 @@ def answered_soon(last_words: Callable[[], str]) -> Iterator[None]:
         yield
         return
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)
+    if hasattr(os, "set_blocking"):  # Windows has it from Python 3.12 on, and does not need it
+        os.set_blocking(writer, False)
     ended = threading.Event()
 
     def watch() -> None:

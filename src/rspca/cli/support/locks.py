@@ -1,7 +1,7 @@
 """One run at a time in a folder of results: a lock file that says who holds it, and a lock that ends with its process.
 
 The system releases the lock of a process that dies, however it dies. The file may stay behind; it counts for nothing
-without the lock, and the next run takes it over.
+without the lock, and the next run takes it over. Where the system has no POSIX locks, as on Windows, filelock locks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rspca.base.atomic import check_system, unwritten
+from rspca.base.atomic import has_posix_locks, unwritten
 from rspca.base.checks import shown
 
 LOCK = ".rspca.lock"
@@ -31,21 +31,52 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
     What was made is removed again where the block leaves nothing in it.
     """
-    check_system()
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     path = folder / LOCK
     try:
-        handle = _acquired(path)
-        try:
+        with _posix_lock(path) if has_posix_locks() else _other_lock(path):
             yield
-        finally:
-            with suppress(OSError):
-                path.unlink()  # before the lock is given up: whoever opened it meanwhile sees that it is gone
-            os.close(handle)
     finally:
         for parent in made:
             with suppress(OSError):  # it has files
                 parent.rmdir()
+
+
+@contextmanager
+def _posix_lock(path: Path) -> Iterator[None]:
+    """Hold a lock file by a lock of the system."""
+    handle = _acquired(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # before the lock is given up: whoever opened it meanwhile sees that it is gone
+        os.close(handle)
+
+
+@contextmanager
+def _other_lock(path: Path) -> Iterator[None]:
+    """Hold a lock file by filelock, which knows the locks of Windows."""
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise ImportError("This system has no POSIX locks; install filelock: pip install filelock.") from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise OSError(
+            f"{path.parent} is in use by another run; wait until it ends, or choose another folder with -o."
+        ) from error
+    except OSError as error:
+        raise unwritten(path, error, "Choose another folder with -o, or remove this file.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        with suppress(OSError):  # another run holds it already
+            path.unlink()
 
 
 def _acquired(path: Path) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.base.atomic import check_system, is_special
+from rspca.base.atomic import is_special
 from rspca.base.checks import reason
 from rspca.base.types import Array
 from rspca.cli.support.spreadsheets import read_csv, write_csv
@@ -94,7 +94,6 @@ def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
 
     `names` are the files that will be put there: in a folder such as /tmp those of others cannot be replaced.
     """
-    check_system()
     there = folder.absolute()
     while not there.exists():
         there = there.parent
@@ -102,7 +101,8 @@ def check_folder(folder: Path, names: Iterable[str] = ()) -> None:
         raise NotADirectoryError(f"{there} is a file, so {folder} cannot be a folder; choose another with -o.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise PermissionError(f"{there} cannot be written to; choose another folder with -o.")
-    me, taken = os.geteuid(), [folder / name for name in names if os.path.lexists(folder / name)]
+    me = os.geteuid() if hasattr(os, "geteuid") else 0  # Windows has no folders that are guarded in this way
+    taken = [folder / name for name in names if os.path.lexists(folder / name)]
     guarded = bool(there.stat().st_mode & stat.S_ISVTX) and me not in (0, there.stat().st_uid)
     for path in taken:
         if path.is_dir():
