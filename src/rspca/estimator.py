@@ -48,8 +48,8 @@ from rspca.operators.convert import as_operator, check_center, is_beyond_arrays
 from rspca.operators.covariates import design_as
 from rspca.operators.held_out import Explained, held_out_share
 from rspca.operators.labeled import is_labeled
-from rspca.operators.missing import check_missing, with_missing_as, with_nan
-from rspca.operators.prepared import TakenOff, operator_of
+from rspca.operators.missing import with_missing_as, with_nan
+from rspca.operators.prepared import TakenOff, data_operator
 from rspca.operators.sample_weights import checked_weights
 
 
@@ -353,7 +353,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             used = self._used_features()
             scores = scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used), self._spread())
             return self._less_explained(scores, covariates)
-        op = self._filled_as_in_fit(operator_of(self._checked(X, reset=False), self.missing))
+        op = self._filled_as_in_fit(data_operator(self._checked(X, reset=False), self.missing))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
         self._warn_without_means()
@@ -475,7 +475,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             matched = match_snps(self.features_, X.features, np.arange(self.n_features_in_))
             op, mean, signs = counted_as_in(matched, X.operator, mean)
         else:
-            op, signs = operator_of(self._checked(X, reset=False), self.missing), np.ones(self.n_features_in_)
+            op, signs = data_operator(self._checked(X, reset=False), self.missing), np.ones(self.n_features_in_)
             if not op.has_samples:
                 raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
             self._warn_without_means()
@@ -617,7 +617,6 @@ def fit_model(
 ) -> None:
     """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
     with _unchanged_on_failure(model):
-        check_missing(model.missing)
         X = model._checked(X, reset=True)
         if given.feature_names is not None:
             model.feature_names_in_ = _checked_names(given.feature_names, model)

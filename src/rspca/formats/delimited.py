@@ -95,7 +95,8 @@ def read_delimited(
     missing : {"error", "keep"}
         "keep": a missing cell (empty, NA, NaN, ...) of a column of numbers is NaN, for fits with missing="mean".
     """
-    check_choice("missing", missing, READ_MISSING)
+    if missing != "error":
+        check_choice("missing", missing, READ_MISSING)
     if delimiter is not None:
         check_choice("delimiter", delimiter, DELIMITERS)
     check_row_names(row_names)

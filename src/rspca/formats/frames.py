@@ -56,7 +56,8 @@ def read_parquet(
     missing : {"error", "keep"}
         "keep": a missing entry of a column of numbers is NaN, for fits with missing="mean".
     """
-    check_choice("missing", missing, ("error", "keep"))
+    if missing != "error":
+        check_choice("missing", missing, ("error", "keep"))
     check_row_names(row_names)
     try:
         from pyarrow import parquet

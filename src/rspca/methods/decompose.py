@@ -40,7 +40,7 @@ from rspca.methods.together import Restrictions, together
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
 from rspca.operators.missing import check_missing
-from rspca.operators.prepared import Prepared, SampleArguments, checked_samples, operator_of, prepared
+from rspca.operators.prepared import Prepared, SampleArguments, checked_samples, data_operator, prepared
 
 OPTIONS = {name: value for name, value in Options()._asdict().items() if name != "groups"}
 """Options of method="rspca" that are arguments of `decompose`, with their defaults."""
@@ -106,7 +106,7 @@ def decompose_checked(
     """Return sparse principal components for settings that are checked; what depends on the data is checked here."""
     check_listener("on_step", loop.on_step)
     check_listener("on_component", loop.on_component)
-    op, method = operator_of(X, settings.missing), settings.method
+    op, method = data_operator(X, settings.missing), settings.method
     n_components, rng = settings.n_components, settings.rng
     n = op.shape[1]
     ks = check_sparsity(settings.k, check_n_components(n_components, op.shape), n)

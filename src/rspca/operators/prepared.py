@@ -41,6 +41,7 @@ class SampleArguments(NamedTuple):
 
 
 NOTHING_GIVEN = SampleArguments()
+"""No weights, no covariates, and nothing that is missing."""
 
 
 class Samples(NamedTuple):
@@ -52,14 +53,18 @@ class Samples(NamedTuple):
 
 
 def operator_of(X: Any, missing: Any = "error") -> OperatorMixin:
-    """Return X as an operator; with missing="mean" values that are masked are missing ones."""
-    return as_operator(with_nan(X) if check_missing(missing) == "mean" else X)
+    """Return X as an operator, after checking `missing`; with "mean" values that are masked are missing ones."""
+    return data_operator(X, check_missing(missing))
+
+
+def data_operator(X: Any, missing: str) -> OperatorMixin:
+    """Return X as an operator, for a `missing` that is checked."""
+    return as_operator(with_nan(X) if missing == "mean" else X)
 
 
 def checked_samples(op: OperatorMixin, given: SampleArguments, center: Any) -> Samples:
-    """Return what is known of the samples of X, or raise if it does not fit them."""
+    """Return what is known of the samples of X, or raise if it does not fit them; `missing` is checked already."""
     sample_weight, covariates, missing = given
-    check_missing(missing)
     for name, values in (("sample_weight", sample_weight), ("covariates", covariates)):
         if values is not None:
             check_has_samples(op, name)
