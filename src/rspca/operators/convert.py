@@ -110,7 +110,7 @@ def prepare(X: Any, *, center: bool = True, scale: bool | str = False) -> Operat
 def standardize(op: OperatorMixin, *, center: bool, scale: bool | str) -> OperatorMixin:
     """Return an operator centered and scaled implicitly, after refusing values that cannot be worked on."""
     center, scale = check_center(center), check_scale(scale)
-    m = op.shape[0]
+    m = op.total_weight
     if not op.has_samples:
         if scale is not False:
             raise ValueError(
@@ -118,12 +118,12 @@ def standardize(op: OperatorMixin, *, center: bool, scale: bool | str) -> Operat
                 "itself, for example to correlations."
             )
         return op
-    if center and m == 1:
+    if center and np.count_nonzero(op.intercept) == 1:
         raise ValueError(
             f"X has one sample; centering leaves nothing of it. Give more samples or {argument('center', False)}."
         )
-    check_finite(op.sums)
-    mean = np.broadcast_to(0.0, op.shape[1]) if center else op.sums / m
+    check_finite(op.means)
+    mean = np.broadcast_to(0.0, op.shape[1]) if center else op.means
     if center:
         op = Centered(op)
         mean = op.mean

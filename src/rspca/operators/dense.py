@@ -15,8 +15,9 @@ from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
 from rspca.operators.gram_sum import GramSum
-from rspca.operators.in_memory import InMemory, float_type
+from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
 from rspca.operators.permutations import permuted_array, strata_of
+from rspca.operators.weighted_products import times_rows
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
 """Shares of all columns up to which gathering them is faster than multiplying all, for X stored by rows and by columns:
@@ -134,19 +135,28 @@ class DenseOperator(InMemory):
 
         For a vector with few non-zeros T needs few columns, and one read is enough in any order.
         """
+        return self._fused_products(V, shift, None)
+
+    def weighted_gram_and_scores(self, V: Array, shift: Array | float, weights: Array) -> tuple[Array, Array]:
+        """X' diag(w) T and T = X V - 1 shift', in one read where that is possible."""
+        return self._fused_products(V, shift, np.asarray(weights, dtype=self._dtype))
+
+    def _fused_products(self, V: Array, shift: Array | float, weights: Array | None) -> tuple[Array, Array]:
+        """Return X'T and T, or X' diag(w) T and T."""
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         few = self._few_nonzeros(V)
         if few is not None:
             cached = self._fused  # columns of X by rows are worth caching; contiguous columns are read as fast again
             scores = (self.restrict(few).matmat(V[few]) if cached else self.columns(few) @ V[few]) - shift
-            return np.asarray(self.rmatmat(scores), dtype=np.float64), scores
+            return np.asarray(self.rmatmat(_weighed(weights, scores)), dtype=np.float64), scores
         if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
             self._meter.add(self._share)
             with shared_if_large(self.X.size):
                 scores = self.X @ V - shift
-                return np.asarray(self.X.T @ scores, dtype=np.float64), scores
+                return np.asarray(self.X.T @ _weighed(weights, scores), dtype=np.float64), scores
         if not self._fused:
-            return super().gram_and_scores(V, shift)
+            scores = self.matmat(V) - shift
+            return np.asarray(self.rmatmat(_weighed(weights, scores)), dtype=np.float64), scores
         self._meter.add(self._share)
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
@@ -154,7 +164,7 @@ class DenseOperator(InMemory):
             rows = self._rows(part)
             with shared_if_large(rows.size):
                 scores[part] = rows @ V - shift
-                out += rows.T @ scores[part]
+                out += rows.T @ _weighed(None if weights is None else weights[part], scores[part])
             del rows  # otherwise two blocks exist while the next is made
         return out, scores
 
@@ -175,24 +185,46 @@ class DenseOperator(InMemory):
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, block of rows by block of rows."""
+        return self._gram_by_rows(support, None)
+
+    def weighted_gram_matrix(self, support: Array, weights: Array) -> Array:
+        """X_S' diag(w) X_S in float64, block of rows by block of rows."""
+        return self._gram_by_rows(support, np.sqrt(weights))
+
+    def _gram_by_rows(self, support: Array, roots: Array | None) -> Array:
         self._meter.add(self._part(support))
         out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
         for part in chunks(self.shape[0], self.shape[1] * 8):
             rows = self._rows(part) if whole else self._rows_of(part, support)
-            out.add(np.asarray(rows, dtype=np.float64))
+            out.add(_weighed(None if roots is None else roots[part], np.asarray(rows, dtype=np.float64)))
         return out.matrix()
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, block of rows by block of rows."""
+        return self._gram_between(rows, columns, None)
+
+    def weighted_gram_between(self, rows: Array, columns: Array, weights: Array) -> Array:
+        """X_R' diag(w) X_C in float64, block of rows by block of rows."""
+        return self._gram_between(rows, columns, weights)
+
+    def _gram_between(self, rows: Array, columns: Array, weights: Array | None) -> Array:
         self._meter.add(self._part(rows) + self._part(columns))
         out = np.zeros((len(rows), len(columns)))
         for part in chunks(self.shape[0], self.shape[1] * 8):
             left, right = self._rows_of(part, rows), self._rows_of(part, columns)
-            out += np.asarray(left, dtype=np.float64).T @ np.asarray(right, dtype=np.float64)
+            left = _weighed(None if weights is None else weights[part], np.asarray(left, dtype=np.float64))
+            out += left.T @ np.asarray(right, dtype=np.float64)
         return out
 
     def moments(self) -> Moments:
         """Sums and Gram matrix in one read, in float64, about the means of some rows where these are not small."""
+        return self._moments_by_rows(None)
+
+    def weighted_moments(self, weights: Array) -> Moments:
+        """Weighted sums and Gram matrix in one read, in float64."""
+        return self._moments_by_rows(weights)
+
+    def _moments_by_rows(self, weights: Array | None) -> Moments:
         m, n = self.shape
         some = self._rows(slice(0, m, max(1, m // SUMMED_ROWS)))
 
@@ -200,7 +232,7 @@ class DenseOperator(InMemory):
             self._meter.add(self._share)
             return (self._rows(part) for part in moments_blocks(m, n))
 
-        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)))
+        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)), weights)
 
     @property
     def moments_in_float64(self) -> bool:  # type: ignore[override]
@@ -259,6 +291,24 @@ class DenseOperator(InMemory):
         self._meter.add(self._share)
         return self._sums(shift)[1]
 
+    def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+        """Weighted sums of the columns, and of their squares about a shift, in float64, in one read."""
+        self._meter.add(self._share)
+        sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for part in self._short_blocks():
+                block = np.asarray(self._rows(part), dtype=np.float64)
+                sums += weights[part] @ block
+                squares += weights[part] @ np.square(block if shift is None else block - shift)
+        return sums, squares
+
+    def rows_at(self, rows: Array) -> DenseOperator | None:
+        """Return the operator of a copy of some rows; None if they are too large to be copied."""
+        if len(rows) * self.X.itemsize * self.shape[1] > SELECTED_BYTES or self._shift is not None:
+            return None
+        share = self._share * len(rows) / max(1, self.shape[0])
+        return DenseOperator(self.X[rows], meter=self._meter, share=share, dtype=self._dtype)
+
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """Sums and sums of squares of the columns, in one read, because both are needed."""
@@ -298,31 +348,33 @@ def moments_blocks(m: int, n: int) -> Iterator[slice]:
     return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
 
 
-def moments_of(rows: Callable[[], Iterable[Array]], shift: Array) -> Moments:
+def moments_of(rows: Callable[[], Iterable[Array]], shift: Array, weights: Array | None = None) -> Moments:
     """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
 
     Rows that are ordered may have told little of the others, and a shift far from the mean costs digits.
     """
-    moments, m = _moments_about(rows(), shift)
+    moments, m = _moments_about(rows(), shift, weights)
     with np.errstate(over="ignore", invalid="ignore"):
         squares, off = np.diagonal(moments.gram), moments.sums / m
         far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
-    return _moments_about(rows(), np.where(far, shift + off, shift))[0] if far.any() else moments
+    return _moments_about(rows(), np.where(far, shift + off, shift), weights)[0] if far.any() else moments
 
 
-def _moments_about(blocks: Iterable[Array], shift: Array) -> tuple[Moments, int]:
-    """Return the moments of blocks of rows about a shift, and how many rows there are."""
+def _moments_about(blocks: Iterable[Array], shift: Array, weights: Array | None) -> tuple[Moments, float]:
+    """Return the moments of blocks of rows about a shift, and how many rows there are, or their total weight."""
     n = len(shift)
     sums, products, m = np.zeros(n), GramSum(n), 0
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks:
             rows = np.asarray(block, dtype=np.float64)
             rows = rows - shift if shift.any() else rows
-            sums += np.ones(len(rows)) @ rows
-            products.add(rows)
+            each = np.ones(len(rows)) if weights is None else weights[m : m + len(rows)]
+            sums += each @ rows
+            products.add(rows if weights is None else _weighed(np.sqrt(each), rows))
             m += len(rows)
     gram = products.matrix()
-    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), m
+    total = float(m if weights is None else weights.sum())
+    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), total
 
 
 def near_means(rows: Array) -> Array:
@@ -331,6 +383,11 @@ def near_means(rows: Array) -> Array:
         mean, spread = rows.mean(axis=0), rows.std(axis=0)
         small = np.all(np.abs(mean) <= 2.0 * spread) or not np.isfinite(mean).all()
     return np.zeros(rows.shape[1]) if small else mean
+
+
+def _weighed(factors: Array | None, rows: Array) -> Array:
+    """Return rows, or a vector, times factors; as they are without factors."""
+    return rows if factors is None else times_rows(factors, rows)
 
 
 def _take(X: Array, support: Array) -> Array:

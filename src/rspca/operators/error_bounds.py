@@ -17,7 +17,7 @@ class ErrorBounds(Products):
 
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths g of the terms of `gram_about`: entries are off by at most (m + 64) eps g_i g_j, in float64."""
-        return self.rounding_lengths() + np.sqrt(self.shape[0]) * np.abs(mean)
+        return self.rounding_lengths() + np.sqrt(self.total_weight) * np.abs(mean)
 
     def data_errors(self) -> Array:
         """Bound on the length of the errors of each column that are not of products, such as those of a scale."""

@@ -53,7 +53,7 @@ class GramProducts(Products):
         """(X_S - 1 mean_S')'(X_S - 1 mean_S') in float64, for a search."""
         gram, mean = self.gram_matrix(support), mean[support]
         for part in chunks(len(mean), 8 * len(mean)):
-            gram[part] -= np.multiply.outer(self.shape[0] * mean[part], mean)
+            gram[part] -= np.multiply.outer(self.total_weight * mean[part], mean)
         return gram
 
     def gram_between(self, rows: Array, columns: Array) -> Array:

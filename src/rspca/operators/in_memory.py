@@ -11,6 +11,9 @@ from rspca.operators.base import DataOperator, Meter, OperatorMixin
 CACHE_BYTES = 1 << 24
 """Bytes of a block that is read twice while it is in the last-level cache: benchmarks/speed.py."""
 
+SELECTED_BYTES = 1 << 29
+"""Bytes of rows that are copied when the others have weight 0; more are multiplied by 0: limit of memory."""
+
 
 def float_type(stored: np.dtype[Any]) -> np.dtype[Any]:
     """Return the float type of the products of stored numbers: float32 for half and single precision, else float64."""

@@ -288,6 +288,32 @@ def plain_count_rows(packed: Array, rows: Array, first: int, last: int, mask: Ar
         out[first:last, column] = np.count_nonzero(copies[:, counted] == value, axis=1)
 
 
+@_compiled
+def weigh_rows(packed: Array, rows: Array, first: int, last: int, planes: Array, out: Array) -> None:
+    """out[j] = weights of people whose call of x[rows[j]] is missing, 1, and 2; planes hold the weights."""
+    width, size = packed.shape[1], planes.shape[3]
+    for j in range(first, last):
+        missing = one = two = np.float64(0.0)
+        for block in range(planes.shape[0]):
+            row, p = packed[rows[j], block * size : min(block * size + size, width)], planes[block, 0]
+            for i in range(row.size):
+                e = _copies(row[i])
+                for q in range(4):
+                    copies, weight = (e >> np.uint32(2 * q)) & _THREE, p[q, i]
+                    missing += weight if copies == _THREE else 0.0
+                    one += weight if copies == _1 else 0.0
+                    two += weight if copies == _2 else 0.0
+        out[j, 0], out[j, 1], out[j, 2] = missing, one, two
+
+
+def plain_weigh_rows(packed: Array, rows: Array, first: int, last: int, planes: Array, out: Array) -> None:
+    """Do what `weigh_rows` does, in NumPy."""
+    copies = _COPIES_OF_BYTE[packed[rows[first:last]]].reshape(last - first, -1)
+    weights = planes.transpose(0, 3, 2, 1).reshape(-1)[: copies.shape[1]]
+    for column, value in enumerate((3, 1, 2)):
+        out[first:last, column] = (copies == value) @ weights
+
+
 # --- threads --------------------------------------------------------------------------------------------------------
 
 
@@ -370,5 +396,6 @@ def compile_all(dtype: Any = np.float64) -> float:
     add_rows(packed, rows, 0, 1, np.ones((1, 1), dtype=dtype), fill, incomplete, np.zeros((1, 4, 1)))
     unpack_rows(packed, rows, 0, 1, fill, incomplete, np.zeros((1, 4), dtype=dtype))
     count_rows(packed, rows, 0, 1, np.full(1, 0x55, dtype=np.uint8), np.zeros((1, 3), dtype=np.int64))
+    weigh_rows(packed, rows, 0, 1, np.ones((1, 1, 4, 1)), np.zeros((1, 3)))
     _ready.add(np.dtype(dtype))
     return time.perf_counter() - started

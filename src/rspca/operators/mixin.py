@@ -11,7 +11,7 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators.blocks import as_float64, chunks
 from rspca.operators.error_bounds import ErrorBounds
-from rspca.operators.gram_products import GramProducts
+from rspca.operators.weighted_products import WeightedProducts
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -34,7 +34,7 @@ def returned_class(method: str) -> Callable[..., OperatorMixin]:
     return _RETURNED[method]
 
 
-class OperatorMixin(GramProducts, ErrorBounds):
+class OperatorMixin(WeightedProducts, ErrorBounds):
     """Everything that follows from ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns``.
 
     Ready-made operators override these with something faster; the plain versions here are their specification.

@@ -56,14 +56,22 @@ class WithMoments(Wrapper):
 
     def column_sums(self) -> Array:
         """Sum of each column."""
+        if self.row_weights is not None:
+            return self.inner.column_sums()
         columns = self._of_columns()
         return self.shape[0] * columns.shift + columns.sums
+
+    @property
+    def means(self) -> Array:
+        """Mean of each column."""
+        columns = self._of_columns()
+        return columns.shift + columns.sums / self.total_weight
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum over samples of (x_ij - shift_j)^2."""
         near, sums, squares, _ = self._of_columns()
         move = near - (0.0 if shift is None else shift)
-        return squares + (2.0 * sums + self.shape[0] * move) * move
+        return squares + (2.0 * sums + self.total_weight * move) * move
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64."""
@@ -75,12 +83,12 @@ class WithMoments(Wrapper):
         whole = np.array_equal(support, np.arange(len(gram)))
         gram = gram if whole else gram[np.ix_(support, support)]
         some = Moments(shift[support], sums[support], gram, lengths[support])
-        return some.about(mean[support], self.shape[0]).gram
+        return some.about(mean[support], self.total_weight).gram
 
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths of the columns as they were multiplied, and of what was added to move them to the mean."""
         moments = self._of_columns()
-        return moments.lengths + np.sqrt(self.shape[0]) * np.abs(moments.shift - mean)
+        return moments.lengths + np.sqrt(self.total_weight) * np.abs(moments.shift - mean)
 
     def rounding_lengths(self) -> Array:
         """Lengths of the columns, and of what their squared norms were made from."""
@@ -117,7 +125,7 @@ class WithMoments(Wrapper):
     def shifted(self, shift: Array) -> OperatorMixin:
         """X - 1 shift', with the same moments about another shift; taken again if digits of these columns were lost."""
         moved, columns = WithMoments(self.inner.shifted(shift)), self._of_columns()
-        left = self.column_sq_norms(self.column_sums() / self.shape[0])
+        left = self.column_sq_norms(self.means)
         if np.all((columns.lengths**2 <= FAR_SHIFT * left) | (shift == 0.0)):
             near = columns.shift - shift
             moved._columns = columns._replace(shift=near)

@@ -19,8 +19,8 @@ class Moments(NamedTuple):
     lengths: Array
     """Entries of the Gram matrix of m rows are off by at most (m + 64) eps times two of them."""
 
-    def about(self, shift: Array, m: int) -> Moments:
-        """Return the moments of m rows about another shift."""
+    def about(self, shift: Array, m: float) -> Moments:
+        """Return the moments of m rows, or rows of total weight m, about another shift."""
         move, gram = self.shift - shift, self.gram.copy()
         if move.any():
             half = self.sums + 0.5 * m * move

@@ -33,8 +33,8 @@ def near_zero(op: OperatorMixin) -> NearZero:
     Such columns are found by the digits that their sums of squares lose. Whether they vary, and how much, is decided
     by their entries after subtracting a number of the same float type, which is exact where it matters.
     """
-    m, n = op.shape
-    mean, shift, constant = op.sums / m, None, np.zeros(n, dtype=bool)
+    m, n = op.total_weight, op.shape[1]
+    mean, shift, constant = op.means, None, np.zeros(n, dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
         about_mean = op.sq_norms - m * mean**2
         doubtful = ~(op.sq_norms <= FAR_FROM_ZERO[op.dtype] * about_mean) & np.isfinite(mean) & (mean != 0.0)
@@ -76,11 +76,11 @@ def _nearest(op: OperatorMixin, mean: Array) -> tuple[Array, Array, Array]:
     nearest = np.asarray(mean, dtype=op.dtype).astype(np.float64)
     for _ in range(MEAN_CORRECTIONS):
         moved = op.shifted(nearest)
-        left = moved.sums / op.shape[0]
+        left = moved.means
         corrected = np.where(nearest == 0.0, 0.0, nearest + left).astype(op.dtype).astype(np.float64)
         if np.array_equal(corrected, nearest):
             break
         nearest = corrected
     moved = op.shifted(nearest)
-    left = moved.sums / op.shape[0]
+    left = moved.means
     return nearest, left, moved.column_sq_norms(left)

@@ -37,6 +37,12 @@ class Calls(NamedTuple):
         """Return the mean over observed calls; 0 where there is none."""
         return (self.one + 2.0 * self.two) / np.maximum(n_people - self.missing, 1)
 
+    def weighted_mean(self, total: float) -> Array:
+        """Return the mean over observed calls, if these are weights of people that add up to `total`."""
+        observed = total - self.missing
+        some = observed > 64 * total * float(np.finfo(float).eps)
+        return np.where(some, (self.one + 2.0 * self.two) / np.where(some, observed, 1.0), 0.0)
+
 
 class PackedOperator(DataOperator):
     """Copies of allele 1 (0, 1, 2), people by SNPs, read from packed bytes; a missing call is the mean of its SNP.
@@ -84,6 +90,7 @@ class PackedOperator(DataOperator):
             self.calls = calls
         self._fill = np.asarray(self.mean if fill is None else fill, dtype=self._dtype)
         self._incomplete = self.calls.missing > 0
+        self._last_weighted: tuple[Array, Calls] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with names of mapped files, not their contents."""
@@ -125,6 +132,50 @@ class PackedOperator(DataOperator):
     def mean(self) -> Array:
         """Mean over observed calls of each SNP: twice the frequency of allele 1."""
         return self.calls.mean(self.shape[0])
+
+    # --- people that count differently ------------------------------------------------------------------------------
+
+    def weighted_calls(self, weights: Array) -> Calls:
+        """Return the weights of people with a missing call, one copy and two copies of each SNP; the last is cached."""
+        cached = self._last_weighted
+        if cached is not None and cached[0] is weights:
+            return cached[1]
+        self._meter.add(self._share)
+        totals = np.zeros((self.shape[1], 3))
+        planes, weigh = self._planes(weights, np.float64), self._kernels.weigh_rows
+        for part, columns in self._columns_of_parts():
+            self._blocks(part, partial(_call, weigh, (planes,)), totals[columns])
+        calls = Calls(*totals.T)
+        self._last_weighted = (weights, calls)
+        return calls
+
+    def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+        """Weighted sums of the columns, and of their squares about a shift, from weighted counts."""
+        missing, one, two = self.weighted_calls(weights)
+        shift, fill = np.zeros(self.shape[1]) if shift is None else shift, self._fill64(weights)
+        none = np.maximum(weights.sum() - missing - one - two, 0.0)
+        none[self.calls.missing + self.calls.one + self.calls.two == self.shape[0]] = 0.0
+        squares = none * shift**2 + one * (1.0 - shift) ** 2 + two * (2.0 - shift) ** 2
+        return one + 2.0 * two + missing * fill, squares + missing * (fill - shift) ** 2
+
+    def filled_for(self, weights: Array) -> PackedOperator:
+        """Return the same genotypes with missing calls filled by weighted means, unless other values were given."""
+        if not self._incomplete.any() or not self._filled_by_means():
+            return self
+        return self.filled_with(self.weighted_calls(weights).weighted_mean(float(weights.sum())))
+
+    def _filled_by_means(self) -> bool:
+        """Return whether missing calls count as the mean of their SNP."""
+        return bool(np.array_equal(self._fill, self.mean.astype(self._dtype)))
+
+    def rows_at(self, rows: Array) -> PackedOperator:
+        """Return the operator of some people; missing calls count as their mean, unless other values were given."""
+        people = rows if self.people is None else self.people[rows]
+        parts = [Part(source, part.rows) for source, part in zip(self._sources, self.parts, strict=True)]
+        fill = None if self._filled_by_means() else self._fill
+        return PackedOperator(
+            parts, self.n_people, people, fill=fill, dtype=self._dtype, meter=self._meter, share=self._share
+        )
 
     # --- products ---------------------------------------------------------------------------------------------------
 
@@ -196,9 +247,9 @@ class PackedOperator(DataOperator):
         observed = none * shift**2 + self.calls.one * (1.0 - shift) ** 2 + self.calls.two * (2.0 - shift) ** 2
         return observed + self.calls.missing * (self._fill64() - shift) ** 2
 
-    def _fill64(self) -> Array:
+    def _fill64(self, weights: Array | None = None) -> Array:
         """Return the fill values in float64: the unrounded mean if the fill value is the rounded mean."""
-        mean = self.mean
+        mean = self.mean if weights is None else self.weighted_calls(weights).weighted_mean(float(weights.sum()))
         return np.where(self._fill == mean.astype(self._dtype), mean, self._fill)
 
     # --- fewer SNPs -------------------------------------------------------------------------------------------------
@@ -285,11 +336,12 @@ class PackedOperator(DataOperator):
                 chosen_parts.append((rows, chosen, slice(first, last)))
         return chosen_parts
 
-    def _planes(self, U: Array) -> Array:
+    def _planes(self, U: Array, dtype: Any = None) -> Array:
         """Return the columns of U in the planar layout of the kernels, with zeros for people who are not in X."""
-        U = U.reshape(self.shape[0], -1).astype(self._dtype, copy=False)
+        dtype = self._dtype if dtype is None else dtype
+        U = U.reshape(self.shape[0], -1).astype(dtype, copy=False)
         if self.people is not None:
-            everyone = np.zeros((self.n_people, U.shape[1]), dtype=self._dtype)
+            everyone = np.zeros((self.n_people, U.shape[1]), dtype=dtype)
             everyone[self.people] = U
             U = everyone
         return np.asarray(self._kernels.planar(U, self._width))

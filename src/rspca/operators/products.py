@@ -80,7 +80,7 @@ class Products:
         return self.columns(np.arange(self.shape[1]))
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T in float64, and T = X V - 1 shift'; `shift` is what a centering wrapper subtracts from scores."""
+        """X'T in float64, and T = X V - intercept shift'; a centering wrapper subtracts `shift` from scores."""
         scores = self.matmat(V) - as_type(shift, self.dtype)
         return as_float64(self.rmatmat(scores)), scores
 
@@ -93,7 +93,7 @@ class Products:
         return as_float64(self.rmatmat(np.ones(self.shape[0], dtype=self.dtype)))
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Sum over samples of (x_ij - shift_j)^2, float64."""
+        """Sum over samples of (x_ij - shift_j)^2, float64; weighted where samples have weights."""
         out = np.empty(self.shape[1])
         for part in chunks(self.shape[1], self.shape[0] * 8):
             block = as_float64(self.columns(np.arange(part.start, part.stop)))
@@ -112,6 +112,30 @@ class Products:
     def sums(self) -> Array:
         """``column_sums()``, computed once."""
         return self.column_sums()
+
+    @property
+    def row_weights(self) -> Array | None:
+        """Weight of each sample, which its row was multiplied by the root of; None if all count alike."""
+        return None
+
+    @cached_property
+    def intercept(self) -> Array:
+        """What a column of ones is in X: ones, or the roots of the weights of the samples."""
+        weights = self.row_weights
+        return np.broadcast_to(1.0, self.shape[0]) if weights is None else np.sqrt(weights)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Number of samples, or the sum of their weights."""
+        weights = self.row_weights
+        return float(self.shape[0]) if weights is None else float(weights.sum())
+
+    @property
+    def means(self) -> Array:
+        """Mean of each column of the data, weighted where samples have weights; float64."""
+        if self.row_weights is None:
+            return self.sums / self.shape[0]
+        return as_float64(self.rmatmat(as_type(self.intercept, self.dtype))) / self.total_weight
 
     def forget_sums(self) -> None:
         """Free the memory of `sums` and `sq_norms`, where it matters: the means and the norms about them suffice."""

@@ -15,7 +15,8 @@ from rspca.operators import in_memory
 from rspca.operators.base import Meter, Moments, moments_about_zero
 from rspca.operators.in_memory import InMemory
 from rspca.operators.permutations import permuted_sparse, strata_of
-from rspca.operators.sparse_gram import gram_of_rows
+from rspca.operators.sparse_gram import gram_of_rows, rows_times
+from rspca.operators.weighted_products import times_rows
 
 
 def each_entry_once(X: Any) -> Any:
@@ -82,17 +83,32 @@ class SparseOperator(InMemory):
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T and T = X V - 1 shift' in one read of X, if it is stored by rows or fits the cache."""
+        return self._fused_products(V, shift, None)
+
+    def weighted_gram_and_scores(self, V: Array, shift: Array | float, weights: Array) -> tuple[Array, Array]:
+        """X' diag(w) T and T = X V - 1 shift', in one read where that is possible."""
+        return self._fused_products(V, shift, np.asarray(weights, dtype=self._dtype))
+
+    def _fused_products(self, V: Array, shift: Array | float, weights: Array | None) -> tuple[Array, Array]:
+        """Return X'T and T, or X' diag(w) T and T."""
         if len(self._row_blocks) == 0:
-            return super().gram_and_scores(V, shift)
+            scores = self.matmat(V) - np.asarray(shift, dtype=self._dtype)
+            weighed = scores if weights is None else times_rows(weights, scores)
+            return np.asarray(self.rmatmat(weighed), dtype=np.float64), scores
         self._meter.add(self._share)
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         if len(self._row_blocks) == 1:
             scores = self.X @ V - shift
-            return np.asarray(self._transpose @ scores, dtype=np.float64), scores
-        out, parts = np.zeros((self.shape[1], *V.shape[1:])), []
+            weighed = scores if weights is None else times_rows(weights, scores)
+            return np.asarray(self._transpose @ weighed, dtype=np.float64), scores
+        out, parts, first = np.zeros((self.shape[1], *V.shape[1:])), [], 0
         for block, transposed in self._row_blocks:
-            parts.append(block @ V - shift)
-            out += transposed @ parts[-1]
+            scores = block @ V - shift
+            parts.append(scores)
+            out += transposed @ (
+                scores if weights is None else times_rows(weights[first : first + len(scores)], scores)
+            )
+            first += len(scores)
         return out, np.concatenate(parts)
 
     @cached_property
@@ -126,9 +142,16 @@ class SparseOperator(InMemory):
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64."""
+        return self._gram_of_rows(support, None)
+
+    def weighted_gram_matrix(self, support: Array, weights: Array) -> Array:
+        """X_S' diag(w) X_S in float64."""
+        return self._gram_of_rows(support, np.sqrt(weights))
+
+    def _gram_of_rows(self, support: Array, roots: Array | None) -> Array:
         self._meter.add(self._part(support))
         whole = np.array_equal(support, np.arange(self.shape[1]))
-        return gram_of_rows(self.X if whole else self._by_column[:, support])
+        return gram_of_rows(self.X if whole else self._by_column[:, support], roots)
 
     def moments(self) -> Moments:
         """Sums and Gram matrix in float64, about zero, because stored zeros cost nothing only there."""
@@ -137,8 +160,16 @@ class SparseOperator(InMemory):
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, by a sparse product."""
+        return self._gram_between(rows, columns, None)
+
+    def weighted_gram_between(self, rows: Array, columns: Array, weights: Array) -> Array:
+        """X_R' diag(w) X_C in float64, by a sparse product."""
+        return self._gram_between(rows, columns, weights)
+
+    def _gram_between(self, rows: Array, columns: Array, weights: Array | None) -> Array:
         self._meter.add(self._part(rows) + self._part(columns))
         left, right = (self._by_column[:, some].astype(np.float64, copy=False) for some in (rows, columns))
+        left = left if weights is None else rows_times(weights, left.tocsr())
         return np.asarray((left.T @ right).toarray())
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
@@ -152,15 +183,40 @@ class SparseOperator(InMemory):
         stored = np.bincount(columns, minlength=n)
         return self._column_totals((data - shift[columns]) ** 2) + (m - stored) * shift**2
 
+    def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+        """Weighted sums, and those of squares about a shift: stored entries one by one, zeros by their weight."""
+        self._meter.add(self._share)
+        m, n = self.shape
+        data = np.asarray(self.X.data, dtype=np.float64)
+        if shift is None:
+            return self._column_totals(data, weights), self._column_totals(data**2, weights)
+        columns = self.X.indices if self.X.format == "csr" else np.repeat(np.arange(n), np.diff(self.X.indptr))
+        absent = weights.sum() - self._column_totals(np.ones(len(data)), weights)
+        absent[np.bincount(columns, minlength=n) == m] = 0.0  # not the rounding of a difference
+        squares = self._column_totals((data - shift[columns]) ** 2, weights) + absent * shift**2
+        return self._column_totals(data, weights), squares
+
+    def weighted_moments(self, weights: Array) -> Moments:
+        """Weighted sums and Gram matrix in float64, about zero."""
+        sums = self._column_totals(np.asarray(self.X.data, dtype=np.float64), weights)
+        return moments_about_zero(sums, self.weighted_gram_matrix(np.arange(self.shape[1]), weights))
+
+    def rows_at(self, rows: Array) -> SparseOperator | None:
+        """Return the operator of a copy of some rows; None if they are too large to be copied."""
+        share = len(rows) / max(1, self.shape[0])
+        if share * (self.X.data.nbytes + self.X.indices.nbytes) > in_memory.SELECTED_BYTES:
+            return None
+        return SparseOperator(each_entry_once(self.X[rows]), meter=self._meter, share=self._share * share)
+
     def column_sums(self) -> Array:
         """Sum of each column in float64."""
         self._meter.add(self._share)
         return self._column_totals(np.asarray(self.X.data, dtype=np.float64))
 
-    def _column_totals(self, entries: Array) -> Array:
+    def _column_totals(self, entries: Array, weights: Array | None = None) -> Array:
         """Column sums of these values at the stored entries: a product, which is faster than np.bincount."""
         values = type(self.X)((entries, self.X.indices, self.X.indptr), shape=self.shape)
-        return np.asarray(values.T @ np.ones(self.shape[0]))
+        return np.asarray(values.T @ (np.ones(self.shape[0]) if weights is None else weights))
 
     def forget_sums(self) -> None:
         """Free vectors of n numbers: there may be more features than samples and entries of each."""

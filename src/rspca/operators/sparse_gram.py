@@ -28,8 +28,11 @@ LOOP_BYTES = 1 << 22
 """Bytes of the entries of a block of rows in the compiled loop; they stay in the second-level cache."""
 
 
-def gram_of_rows(X: Any) -> Array:
-    """X'X in float64, dense, of a SciPy CSR or CSC matrix without duplicate entries, some rows at a time."""
+def gram_of_rows(X: Any, factors: Array | None = None) -> Array:
+    """X'X in float64, dense, of a SciPy CSR or CSC matrix without duplicate entries, some rows at a time.
+
+    With `factors` each row is multiplied by its own before.
+    """
     m, n = X.shape
     by_rows = X.format == "csr"
     counts = np.diff(X.indptr) if by_rows else np.bincount(X.indices, minlength=m)
@@ -42,8 +45,15 @@ def gram_of_rows(X: Any) -> Array:
     gram = GramSum(n)
     most = GRAM_ENTRIES if by_rows else max(GRAM_ENTRIES, X.nnz // GRAM_CSC_BLOCKS)  # each part of CSC reads all of X
     for part in chunks(m, max(1, X.nnz // max(1, m)), most):
-        add(gram, X[part].tocsr().astype(np.float64, copy=False))
+        rows = X[part].tocsr().astype(np.float64, copy=False)
+        add(gram, rows if factors is None else rows_times(factors[part], rows))
     return gram.matrix()
+
+
+def rows_times(factors: Array, rows: Any) -> Any:
+    """Return CSR rows, each multiplied by its factor; the indices are shared."""
+    entries = rows.data * np.repeat(factors, np.diff(rows.indptr))
+    return type(rows)((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _add_sparse_product(gram: GramSum, rows: Any) -> None:

@@ -64,7 +64,19 @@ class Centered(Wrapper):
     def matmat(self, V: Array, /) -> Array:
         """(X - 1 mean') V."""
         V = self._without_constant(V)
-        return self.inner.matmat(V) - _like(self.inner_mean @ V, self)
+        return self._minus_means(self.inner.matmat(V), self.inner_mean @ V)
+
+    def _minus_means(self, product: Array, means: Array) -> Array:
+        """Return a product less the means of its columns, times the roots of weights where samples have them."""
+        if self.row_weights is None:
+            return np.asarray(product - _like(means, self))
+        return minus_outer(product, self.intercept, np.asarray(means))
+
+    def _total(self, U: Array) -> Array:
+        """Return the sums of columns over samples, in float64, weighted where samples have weights."""
+        if self.row_weights is None:
+            return np.asarray(np.sum(U, axis=0, dtype=np.float64))
+        return np.asarray(self.intercept @ np.asarray(U, dtype=np.float64))
 
     def _without_constant(self, values: Array) -> Array:
         """Return rows for features, those of constant columns set to zero."""
@@ -75,16 +87,14 @@ class Centered(Wrapper):
 
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 mean')' U."""
-        total = np.asarray(np.sum(U, axis=0, dtype=np.float64))
-        return self._without_constant(minus_outer(self.inner.rmatmat(U), self.inner_mean, total))
+        return self._without_constant(minus_outer(self.inner.rmatmat(U), self.inner_mean, self._total(U)))
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """Both in one read; the mean times the sum of the scores, nonzero by rounding or `shift`, is subtracted."""
         V = self._without_constant(V)
         product, scores = self.inner.gram_and_scores(V, self.inner_mean @ V + shift)
         # Exact scores sum to zero. These do so up to rounding, which a large mean would amplify.
-        total = np.asarray(np.sum(scores, axis=0, dtype=np.float64))
-        return self._without_constant(minus_outer(product, self.inner_mean, total)), scores
+        return self._without_constant(minus_outer(product, self.inner_mean, self._total(scores))), scores
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Centered scores in float64, about their own mean, which is more accurate than the column means."""
@@ -92,11 +102,12 @@ class Centered(Wrapper):
             varying = ~self.constant[support]
             support, loadings = support[varying], loadings[varying]
         scores = self.inner.scores(support, loadings)
-        return scores - scores.mean()
+        mean = self._total(scores) / self.total_weight
+        return scores - (mean if self.row_weights is None else self.intercept * mean)
 
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
-        columns = self.inner.columns(support) - _like(self.inner_mean[support], self)
+        columns = self._minus_means(self.inner.columns(support), self.inner_mean[support])
         if len(self._constant):
             columns[:, self.constant[support]] = 0.0
         return columns
@@ -111,7 +122,7 @@ class Centered(Wrapper):
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C about the mean."""
         gram = self.inner.gram_between(rows, columns)
-        gram -= np.multiply.outer(self.shape[0] * self.inner_mean[rows], self.inner_mean[columns])
+        gram -= np.multiply.outer(self.total_weight * self.inner_mean[rows], self.inner_mean[columns])
         gram[self.constant[rows]], gram[:, self.constant[columns]] = 0.0, 0.0
         return gram
 
@@ -124,7 +135,7 @@ class Centered(Wrapper):
 
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths of the terms of X'X about the mean; the mean itself is rounded, which enters X'X squared."""
-        root = np.sqrt(self.shape[0])
+        root = np.sqrt(self.total_weight)
         lengths = self.inner.gram_lengths(self.inner_mean) + np.sqrt(EPS) * root * np.abs(self.inner_mean)
         return np.where(self.constant, 0.0, lengths) + root * np.abs(mean)
 
@@ -142,7 +153,7 @@ class Centered(Wrapper):
 
     def _about_mean(self) -> Array:
         """Sum of squares less that of the mean; computed about the mean if the difference would lose digits."""
-        m, n = self.shape
+        m, n = self.total_weight, self.shape[1]
         raw = self.inner.sq_norms
         with np.errstate(over="ignore", invalid="ignore"):
             norms = raw - m * self.inner_mean**2
@@ -162,11 +173,13 @@ class Centered(Wrapper):
             weights = self._without_constant(np.ones(self.shape[1]) if weights is None else weights)
         weighted = self.inner_mean if weights is None else weights * self.inner_mean
         along = self.inner.scores(np.arange(self.shape[1]), weighted)
-        return self.inner.samples_gram(weights) - along[:, None] - along + float(weighted @ self.inner_mean)
+        ones, square = self.intercept, float(weighted @ self.inner_mean)
+        gram = self.inner.samples_gram(weights) - np.multiply.outer(along, ones) - np.multiply.outer(ones, along)
+        return gram + square * np.multiply.outer(ones, ones)
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data, of the centered data, and of the means."""
-        squares = self.shape[0] * np.square(self.inner_mean)
+        squares = self.total_weight * np.square(self.inner_mean)
         lengths = np.sqrt(squares)
         lengths += np.sqrt(self.sq_norms)
         if isinstance(self.inner, Wrapper):
@@ -190,14 +203,14 @@ class Centered(Wrapper):
         """X' - mean 1'."""
         if len(self._constant):
             return super().transposed()
-        return LowRankUpdate(self.inner.transposed(), self.inner_mean, np.ones(self.shape[0]))
+        return LowRankUpdate(self.inner.transposed(), self.inner_mean, self.intercept)
 
     def to_float64(self) -> OperatorMixin:
         """X - 1 mean' with products in float64, the means computed again."""
         if self.dtype == np.float64:
             return self
         inner = self.inner.to_float64()
-        mean = np.where(self.constant, self.inner_mean, inner.sums / self.shape[0])
+        mean = np.where(self.constant, self.inner_mean, inner.means)
         return Centered(inner, mean, shift=self.shift, constant=self.constant)
 
 
@@ -296,7 +309,7 @@ class Scaled(Wrapper):
 
     def gram_lengths(self, mean: Array | float = 0.0) -> Array:
         """Lengths of the terms of X'X, scaled."""
-        return self.weights * self.inner.gram_lengths() + np.sqrt(self.shape[0]) * np.abs(mean)
+        return self.weights * self.inner.gram_lengths() + np.sqrt(self.total_weight) * np.abs(mean)
 
     def gram_errors(self) -> Array:
         """Errors of X'X, scaled."""
@@ -342,7 +355,7 @@ class Standardized(Scaled):
         if self.scale == "patterson":
             spread = np.sqrt(np.maximum(about_mean.mean * (1.0 - about_mean.mean / 2.0), 0.0))
         else:
-            spread = np.sqrt(about_mean.sq_norms / about_mean.shape[0])
+            spread = np.sqrt(about_mean.sq_norms / about_mean.total_weight)
         return spread > 0.0, spread
 
     def data_errors(self) -> Array:

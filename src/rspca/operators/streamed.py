@@ -24,6 +24,7 @@ from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
 from rspca.operators.sparse_gram import gram_of_rows
 from rspca.operators.stored_rows import StoredRows, row_bytes_of
+from rspca.operators.weighted_products import times_rows
 
 DEFAULT_MEMORY = 1 << 30
 """Bytes of all blocks in flight, if the user names no limit: benchmarks/scale.py."""
@@ -136,11 +137,19 @@ class BlockOperator(DataOperator):
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T and T = X V - 1 shift' in one read."""
+        return self._fused_products(V, shift, None)
+
+    def weighted_gram_and_scores(self, V: Array, shift: Array | float, weights: Array) -> tuple[Array, Array]:
+        """X' diag(w) T and T = X V - 1 shift' in one read."""
+        return self._fused_products(V, shift, np.asarray(weights, dtype=self._dtype))
+
+    def _fused_products(self, V: Array, shift: Array | float, weights: Array | None) -> tuple[Array, Array]:
+        """Return X'T and T, or X' diag(w) T and T."""
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         out, scores = np.zeros((self.shape[1], *V.shape[1:])), np.empty((self.shape[0], *V.shape[1:]), self._dtype)
         for part, rows in self._stream():
             scores[part] = rows @ V - shift
-            out += rows.T @ scores[part]
+            out += rows.T @ (scores[part] if weights is None else times_rows(weights[part], scores[part]))
         return out, scores
 
     def columns(self, support: Array, /) -> Array:
@@ -172,29 +181,49 @@ class BlockOperator(DataOperator):
         if self._few(support):
             self.columns(self._cache.missing(support))
             return super().gram_matrix(support)
+        return self._gram_by_rows(support, None)
+
+    def weighted_gram_matrix(self, support: Array, weights: Array) -> Array:
+        """X_S' diag(w) X_S in float64, in one read; of columns in the cache if these are few."""
+        support = np.asarray(support, dtype=np.intp)
+        if self._few(support):
+            self.columns(self._cache.missing(support))
+            return super().weighted_gram_matrix(support, weights)
+        return self._gram_by_rows(support, np.sqrt(weights))
+
+    def _gram_by_rows(self, support: Array, roots: Array | None) -> Array:
         out = np.zeros((len(support), len(support)))
-        for _, rows in self._stream():
-            out += _gram_of(rows[:, support])
+        for part, rows in self._stream():
+            out += _gram_of(rows[:, support], None if roots is None else roots[part])
         return out
 
     def moments(self) -> Moments:
         """Sums and Gram matrix in one read, in float64; dense rows about the means of the first where not small."""
+        return self._moments_by_rows(None)
+
+    def weighted_moments(self, weights: Array) -> Moments:
+        """Weighted sums and Gram matrix in one read, in float64."""
+        return self._moments_by_rows(weights)
+
+    def _moments_by_rows(self, weights: Array | None) -> Moments:
         first = self._floats(self._reading()(slice(0, min(SUMMED_ROWS, self.shape[0]))))
         if scipy.sparse.issparse(first):
-            return self._sparse_moments()
+            return self._sparse_moments(weights)
         shift = near_means(np.asarray(first, dtype=np.float64))
         return moments_of(
-            lambda: (rows[some] for _, rows in self._stream() for some in moments_blocks(*rows.shape)), shift
+            lambda: (rows[some] for _, rows in self._stream() for some in moments_blocks(*rows.shape)),
+            shift,
+            weights,
         )
 
-    def _sparse_moments(self) -> Moments:
+    def _sparse_moments(self, weights: Array | None) -> Moments:
         """Sums and Gram matrix of sparse rows about zero, in one read."""
         n = self.shape[1]
         sums, gram = np.zeros(n), np.zeros((n, n))
-        for _, rows in self._stream():
-            rows = each_entry_once(rows.tocsr())
-            sums += _sums_of_sparse(rows, None)[0]
-            gram += gram_of_rows(rows)
+        for part, rows in self._stream():
+            rows, each = each_entry_once(rows.tocsr()), None if weights is None else weights[part]
+            sums += _sums_of_sparse(rows, None, each)[0]
+            gram += gram_of_rows(rows, None if each is None else np.sqrt(each))
         return moments_about_zero(sums, gram)
 
     @property
@@ -209,10 +238,22 @@ class BlockOperator(DataOperator):
         if self._few(both):
             self.columns(self._cache.missing(both))
             return super().gram_between(rows, columns)
+        return self._gram_between(rows, columns, None)
+
+    def weighted_gram_between(self, rows: Array, columns: Array, weights: Array) -> Array:
+        """X_R' diag(w) X_C in float64, in one read; of columns in the cache if these are few."""
+        rows, columns = np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp)
+        both = np.union1d(rows, columns)
+        if self._few(both):
+            self.columns(self._cache.missing(both))
+            return super().weighted_gram_between(rows, columns, weights)
+        return self._gram_between(rows, columns, weights)
+
+    def _gram_between(self, rows: Array, columns: Array, weights: Array | None) -> Array:
         out = np.zeros((len(rows), len(columns)))
-        for _, block in self._stream():
+        for part, block in self._stream():
             left, right = (_dense64(block[:, some]) for some in (rows, columns))
-            out += left.T @ right
+            out += (left if weights is None else times_rows(weights[part], left)).T @ right
         return out
 
     def _few(self, support: Array) -> bool:
@@ -250,11 +291,17 @@ class BlockOperator(DataOperator):
         """Sums and sums of squares of the columns, in one read."""
         return self._sums(None)
 
-    def _sums(self, shift: Array | None) -> tuple[Array, Array]:
+    def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+        """Weighted sums of the columns, and of their squares about a shift, in one read."""
+        return self._sums(shift, weights)
+
+    def _sums(self, shift: Array | None, weights: Array | None = None) -> tuple[Array, Array]:
         n = self.shape[1]
         sums, squares = np.zeros(n), np.zeros(n)
-        for _, rows in self._stream():
-            a, b = _sums_of_sparse(rows, shift) if scipy.sparse.issparse(rows) else _sums_of_dense(rows, shift)
+        for part, rows in self._stream():
+            each = None if weights is None else weights[part]
+            sums_of = _sums_of_sparse if scipy.sparse.issparse(rows) else _sums_of_dense
+            a, b = sums_of(rows, shift, each)
             sums += a
             squares += b
         return sums, squares
@@ -265,32 +312,36 @@ def _dense64(block: Any) -> Array:
     return np.asarray(block.toarray() if scipy.sparse.issparse(block) else block, dtype=np.float64)
 
 
-def _gram_of(rows: Any) -> Array:
-    """X'X of a block of rows in float64."""
+def _gram_of(rows: Any, factors: Array | None) -> Array:
+    """X'X of a block of rows, each times its factor, in float64."""
     if scipy.sparse.issparse(rows):
-        return gram_of_rows(each_entry_once(rows.tocsr()))
+        return gram_of_rows(each_entry_once(rows.tocsr()), factors)
     rows = _dense64(rows)
+    rows = rows if factors is None else times_rows(factors, rows)
     return rows.T @ rows
 
 
-def _sums_of_dense(rows: Array, shift: Array | None) -> tuple[Array, Array]:
+def _sums_of_dense(rows: Array, shift: Array | None, weights: Array | None) -> tuple[Array, Array]:
     sums, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     for part in chunks(len(rows), 8 * rows.shape[1], 1 << 22):
         block = rows[part].astype(np.float64)
+        each = np.ones(len(block)) if weights is None else weights[part]
+        sums += block.sum(axis=0) if weights is None else each @ block
         block = block if shift is None else block - shift
-        sums += block.sum(axis=0)
-        squares += np.einsum("ij,ij->j", block, block)
+        squares += np.einsum("ij,ij->j", block, block) if weights is None else each @ np.square(block)
     return sums, squares
 
 
-def _sums_of_sparse(rows: Any, shift: Array | None) -> tuple[Array, Array]:
+def _sums_of_sparse(rows: Any, shift: Array | None, weights: Array | None) -> tuple[Array, Array]:
     rows = each_entry_once(rows.tocsr())
-    m, n = rows.shape
+    n, total = rows.shape[1], float(rows.shape[0] if weights is None else weights.sum())
     data = rows.data.astype(np.float64)
     shift = np.zeros(n) if shift is None else shift
-    stored = np.bincount(rows.indices, minlength=n)
-    squares = np.bincount(rows.indices, (data - shift[rows.indices]) ** 2, minlength=n)
-    return np.bincount(rows.indices, data, minlength=n), squares + (m - stored) * shift**2
+    each = np.ones(len(data)) if weights is None else np.repeat(weights, np.diff(rows.indptr))
+    absent = total - np.bincount(rows.indices, each, minlength=n)
+    absent[np.bincount(rows.indices, minlength=n) == rows.shape[0]] = 0.0  # not the rounding of a difference
+    squares = np.bincount(rows.indices, each * (data - shift[rows.indices]) ** 2, minlength=n)
+    return np.bincount(rows.indices, each * data, minlength=n), squares + absent * shift**2
 
 
 # --- what may be streamed ---------------------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ class FormedGram(Wrapper):
         return self.matrix.shape
 
     @property
+    def row_weights(self) -> Array | None:
+        """None: weights are in A."""
+        return None
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Always float64."""
         return np.dtype(np.float64)

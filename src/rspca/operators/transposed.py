@@ -23,6 +23,11 @@ class Transposed(Wrapper):
         m, n = self.inner.shape
         return n, m
 
+    @property
+    def row_weights(self) -> Array | None:
+        """None: rows are features."""
+        return None
+
     def matmat(self, V: Array, /) -> Array:
         """X'V."""
         return self.inner.rmatmat(V)

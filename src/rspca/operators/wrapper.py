@@ -79,6 +79,11 @@ class Wrapper(OperatorMixin):
         return self.inner.meter
 
     @property
+    def row_weights(self) -> Array | None:
+        """Weights of the samples of the wrapped data."""
+        return self.inner.row_weights
+
+    @property
     def entries(self) -> int:
         """Numbers that one product reads."""
         return self.inner.entries
