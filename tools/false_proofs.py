@@ -3,6 +3,7 @@
 python tools/false_proofs.py                      55,000 certificates, both cores: about half an hour
 python tools/false_proofs.py --cases 2000 --first 90000     other seeds
 python tools/false_proofs.py --tall --cases 3000  data with up to 100 samples, and several components found in turn
+python tools/false_proofs.py --samples --cases 3000         samples with weights and covariates; also with --tall
 Prints what was wrong, if anything, and the figures by family; exit 1 if a bound was false.
 """
 
@@ -13,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,21 +24,21 @@ from common import machine  # noqa: E402
 from support.exact_cases import check_case, check_fit, exact_case  # noqa: E402
 
 
-def examined(seed: int) -> tuple[int, str, list[str], int, int]:
+def examined(seed: int, *, of_samples: bool = False) -> tuple[int, str, list[str], int, int]:
     """Return the seed, its family, what was wrong, and how many certificates, and how many of them "optimal"."""
-    family = exact_case(seed).family
+    family = exact_case(seed, of_samples=of_samples).family
     try:
-        results = check_case(seed)
+        results = check_case(seed, of_samples=of_samples)
     except Exception as error:
         return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
 
 
-def examined_tall(seed: int) -> tuple[int, str, list[str], int, int]:
+def examined_tall(seed: int, *, of_samples: bool = False) -> tuple[int, str, list[str], int, int]:
     """Return the same of tall data, for every k and for components found one after another."""
-    family = exact_case(seed, tall=True).family
+    family = exact_case(seed, tall=True, of_samples=of_samples).family
     try:
-        results = check_case(seed, tall=True) + check_fit(seed)
+        results = check_case(seed, tall=True, of_samples=of_samples) + check_fit(seed, of_samples=of_samples)
     except Exception as error:
         return seed, family, [f"{type(error).__name__}: {error}"], 0, 0
     return seed, family, [one.wrong for one in results if one.wrong], len(results), sum(one.optimal for one in results)
@@ -47,6 +49,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=12_000, help="data sets; each is certified for every k")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--tall", action="store_true", help="more samples than features")
+    parser.add_argument("--samples", action="store_true", help="with weights and covariates of samples")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "tools" / "results" / "false_proofs.txt")
     options = parser.parse_args()
@@ -61,7 +64,7 @@ def main() -> int:
     seeds = range(options.first, options.first + options.cases)
     with ProcessPoolExecutor(options.processes) as pool:
         for seed, family, findings, count, proven in pool.map(
-            examined_tall if options.tall else examined, seeds, chunksize=20
+            partial(examined_tall if options.tall else examined, of_samples=options.samples), seeds, chunksize=20
         ):
             certificates, optimal = certificates + count, optimal + proven
             families[family] += count

@@ -33,6 +33,7 @@ from rspca.linalg.vectors import nonzeros, oriented
 from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import checked_settings, decompose_checked
 from rspca.operators.convert import as_operator, balanced, standardize
+from rspca.operators.prepared import SampleArguments
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -60,11 +61,14 @@ def decompose(
     constraint: str | None = None,
     shared_support: bool = False,
     nonnegative: bool = False,
+    missing: str = "error",
     certify: bool = False,
     certify_seconds: float = 30.0,
     max_iter: int = 1000,
     tol: float = 1e-7,
     random_state: RandomState = None,
+    sample_weight: Any = None,
+    covariates: Any = None,
     on_step: OnStep | None = None,
     on_component: OnComponent | None = None,
     earlier: Sequence[Component] = (),
@@ -83,6 +87,10 @@ def decompose(
         "both" also returns the sparse left vectors of Algorithm 2: components of the transpose of the centered X.
     k_samples : int or sequence of int
         Samples per left vector, with side="both".
+    sample_weight : array of n_samples, optional
+        How often each sample counts: a weight of 2 is a sample given twice, 0 one left out.
+    covariates : array, frame or mapping, optional
+        What is known of the samples and is projected out, with an intercept; texts are categories.
     on_step : callable
         Called with a Step as the work proceeds; an exception in it stops the work.
     on_component : callable
@@ -109,7 +117,7 @@ def decompose(
     given = dict(locals())
     check_nothing_earlier(given, earlier)
     settings = checked_settings(given)
-    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier))
+    return decompose_checked(X, settings, LoopOptions(on_step, on_component, earlier), sample_weight, covariates)
 
 
 @overload
@@ -127,6 +135,9 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate: ...
@@ -147,6 +158,9 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> JointCertificate: ...
@@ -166,6 +180,9 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate | JointCertificate:
@@ -196,6 +213,8 @@ def certify(
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
         Relative gap that counts as optimal.
+    sample_weight, covariates, missing
+        As in :func:`decompose`: what is certified are the data that they leave.
 
     Returns
     -------
@@ -218,6 +237,7 @@ def certify(
         "tol": tol,
         "center": center,
         "scale": scale,
+        "of_samples": SampleArguments(sample_weight, covariates, missing),
         "random_state": random_state,
         "on_step": on_step,
     }

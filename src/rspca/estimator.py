@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import numbers
 import os
 import warnings
@@ -21,20 +22,25 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.results import Component, Decomposition, OnComponent
 from rspca.base.arguments import argument, where_known
-from rspca.base.checks import check_integer, check_is_data, in_one_line, real_array, without_mask
+from rspca.base.checks import check_integer, check_is_data, check_length, in_one_line, real_array, without_mask
 from rspca.base.dataframes import with_plain_columns
 from rspca.base.types import Array, OnStep
 from rspca.formats.matching import scores_about, scores_by_name, weighted_as_in_fit
 from rspca.formats.named import plain
 from rspca.formats.table import Table
-from rspca.genetics.alleles import Matched, are_snps, match_snps, matched_scores, matched_squares
+from rspca.genetics.alleles import Matched, are_snps, counted_as_in, match_snps, matched_scores
 from rspca.genetics.linkage import linkage_note, linked_share
 from rspca.linalg.vectors import nonzeros
 from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
-from rspca.operators.convert import as_operator, check_center, check_finite, is_beyond_arrays
-from rspca.operators.near_zero import about
+from rspca.operators.base import OperatorMixin
+from rspca.operators.convert import as_operator, check_center, is_beyond_arrays
+from rspca.operators.covariates import design_as
+from rspca.operators.held_out import Explained, held_out_share
+from rspca.operators.missing import check_missing, with_missing_as, with_nan
+from rspca.operators.prepared import TakenOff, operator_of
+from rspca.operators.sample_weights import checked_weights
 
 
 class Feature(NamedTuple):
@@ -43,6 +49,27 @@ class Feature(NamedTuple):
     name: Any
     loading: float
     inclusion_probability: float | None
+
+
+HINTS = {
+    "alpha": "give k, the number of features of a component, in place of a penalty: SparsePCA(k=10)",
+    "ridge_alpha": "nothing is penalized: loadings are the best ones on their k features",
+    "n_jobs": "threads are those of BLAS (threadpoolctl, OMP_NUM_THREADS) and of numba (NUMBA_NUM_THREADS)",
+    "verbose": "fit(X, on_step=print) reports progress",
+    "U_init": "there is nothing to start from: starts are found in the data",
+    "V_init": "there is nothing to start from: starts are found in the data",
+    "sample_weight": "weights of samples are an argument of fit",
+    "covariates": "covariates are an argument of fit",
+}
+"""What to do instead of options that similar classes have, those of scikit-learn's SparsePCA first."""
+
+
+class _SignatureOfInit:
+    """The signature of a class as its constructor has it: `__new__` takes anything, to say more about what is wrong."""
+
+    def __get__(self, instance: object, owner: Any) -> inspect.Signature:
+        signature = inspect.signature(owner.__init__)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -97,6 +124,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         One set of k features for all components, whose loadings use all of them.
     nonnegative : bool, default=False
         No loading is negative.
+    missing : {"error", "mean"}, default="error"
+        "mean": a missing value (NaN, or masked) counts as the mean of its feature over what is observed, so it adds
+        nothing to components; see ``missing_share_``.
     certify : bool, default=False
         Prove for each component how far it is from the best possible one; see ``certificates_``.
     certify_seconds : float, default=30.0
@@ -115,7 +145,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     supports_ : list of arrays
         Sorted indices of the features of each component.
     explained_variance_ : array
-        Adjusted variance: R_jj^2 / (m - 1) from the QR of the scores (no divisor for a Gram matrix).
+        Adjusted variance: R_jj^2 / (m - 1) from the QR of the scores (no divisor for a Gram matrix); m is the sum of
+        the weights where samples have them.
     explained_variance_ratio_ : array
         The same over the total variance of the centered, scaled data.
     inclusion_probability_ : sparse array of shape (n_components_, n_features)
@@ -130,6 +161,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Adjusted variance over that of the components found one by one, less 1; with joint=True and no constraint.
     mean_, scale_ : arrays
         What was subtracted from the columns, and what they were divided by.
+    missing_share_, missing_fill_ : arrays
+        Share of each feature that was missing, and what missing values count as; with missing="mean" only.
+    covariates_ : TakenOff
+        Covariates, their means, and what they explain of each feature; only after a fit with covariates.
+    total_weight_ : float
+        Number of samples, or the sum of their weights.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
     term_weights_ : TermWeights
@@ -150,6 +187,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """
 
     __metadata_request__inverse_transform = {"T": metadata_routing.UNUSED}  # noqa: RUF012
+
+    __signature__ = _SignatureOfInit()
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Say what to do instead of options that similar classes have, before Python says that they do not exist."""
+        hints = "; ".join(f"{name}: {HINTS[name]}" for name in sorted(given) if name in HINTS)
+        if hints:
+            raise TypeError(f"SparsePCA has no option {', '.join(sorted(set(given) & set(HINTS)))}. {hints}.")
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -172,6 +218,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         constraint: str | None = None,
         shared_support: bool = False,
         nonnegative: bool = False,
+        missing: str = "error",
         certify: bool = False,
         certify_seconds: float = 30.0,
         max_iter: int = 1000,
@@ -196,6 +243,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.constraint = constraint
         self.shared_support = shared_support
         self.nonnegative = nonnegative
+        self.missing = missing
         self.certify = certify
         self.certify_seconds = certify_seconds
         self.max_iter = max_iter
@@ -207,32 +255,42 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        feature_names: Any = None,
         on_step: OnStep | None = None,
         on_component: OnComponent | None = None,
         earlier: Sequence[Component] = (),
-        **unsupported: Any,
+        **unknown: Any,
     ) -> Self:
         """Find the components of X (array, memmap, frame, sparse matrix, table, Dask array, operator); no `y`.
 
-        `on_step`, `on_component` and `earlier` are those of :func:`decompose`: progress, and resuming after a stop.
+        `sample_weight` has how often each sample counts: a weight of 2 is a row given twice, 0 one left out.
+        `covariates` (an array, a frame, or a mapping from names to columns; texts are categories) are projected out of
+        X, with an intercept, and then needed for new samples. `feature_names` names the features of data that have no
+        names, such as a sparse matrix. `on_step`, `on_component` and `earlier` are those of :func:`decompose`:
+        progress, and resuming after a stop.
         """
-        if unsupported:
-            weights = (
-                " Weights of samples are not supported yet; repeating a row w times equals an integer weight of w."
-                if "sample_weight" in unsupported
-                else ""
-            )
+        if unknown:
             raise TypeError(
-                f"fit() does not take {', '.join(sorted(unsupported))}; besides X and y it takes on_step, on_component "
-                f"and earlier.{weights}"
+                f"fit() does not take {', '.join(sorted(unknown))}; besides X and y it takes sample_weight, "
+                "covariates, feature_names, on_step, on_component and earlier."
             )
         check_nothing_earlier(self.get_params(deep=False), earlier)
-        fit_model(self, X, None, LoopOptions(on_step, on_component, earlier))
+        loop = LoopOptions(on_step, on_component, earlier)
+        fit_model(self, X, None, loop, FitArguments(sample_weight, covariates, feature_names))
         return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, covariates: Any = None, **fit_params: Any
+    ) -> Array:
+        """Fit to X and return its scores; the arguments are those of `fit`."""
+        self.fit(X, y, sample_weight=sample_weight, covariates=covariates, **fit_params)
+        return self.transform(X, covariates=covariates)
 
     def _store(self, found: Decomposition, dtype: np.dtype[Any]) -> None:
         """Set the attributes that a fit has, from what was found."""
-        divisor = max(found.n_samples - 1, 1) if found.has_samples else 1
+        divisor = found.total_weight - 1.0 if found.has_samples and found.total_weight > 1.0 else 1.0
         self.components_ = found.loadings.astype(dtype)
         self.supports_ = [c.support for c in found.components]
         self.n_components_ = len(found)
@@ -248,12 +306,20 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.certificates_ = [c.certificate for c in found.components]
         if found.joint_gain is not None:
             self.joint_gain_ = found.joint_gain
+        self.total_weight_ = found.total_weight
+        if found.missing_share is not None:
+            self.missing_share_, self.missing_fill_ = found.missing_share, np.asarray(found.fill)
+        if found.taken_off is not None:
+            self.covariates_ = found.taken_off
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
             self.inclusion_probability_ = _sparse_rows(probabilities)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, covariates: Any = None) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
+
+        A model that was fitted with covariates needs those of these samples: what they explain is taken off as in fit.
+        With missing="mean", a missing value counts as the mean of its feature in fit.
 
         Features of a table are found by their names, in any order; those that no component uses may be absent.
         Documents are weighted as in fit: a word that they do not have is a zero, and words that the fit did not have
@@ -266,15 +332,47 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if matched.unused():
                 message = f"{matched.unused()}; they count as their mean. match(table) lists them."
                 warnings.warn(message, UserWarning, stacklevel=2)
-            return matched_scores(X.operator, matched, *self._weights_and_means(self._used_features()))
+            scores = matched_scores(X.operator, matched, *self._weights_and_means(self._used_features()))
+            return self._less_explained(scores, covariates)
         if isinstance(X, Table) and not self._names_agree(X):
             used = self._used_features()
-            return scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used), self._spread())
-        op = as_operator(self._checked(X, reset=False))
+            scores = scores_by_name(X, self.feature_names_in_[used], *self._weights_and_means(used), self._spread())
+            return self._less_explained(scores, covariates)
+        op = self._filled_as_in_fit(operator_of(self._checked(X, reset=False), self.missing))
         if not op.has_samples:
             raise ValueError("A Gram matrix has no samples, so it has no scores; give the data matrix.")
         self._warn_without_means()
-        return scores_about(op, *self._weights_and_means(), self._spread())
+        return self._less_explained(scores_about(op, *self._weights_and_means(), self._spread()), covariates)
+
+    def _filled_as_in_fit(self, op: OperatorMixin) -> OperatorMixin:
+        """Return data with missing values counted as the means of fit, where the model does so."""
+        fill = getattr(self, "missing_fill_", None)
+        return op if fill is None else with_missing_as(op, fill)
+
+    def _explained_rows(self, covariates: Any, n_samples: int) -> Explained | None:
+        """Return what covariates explain of new samples; refuse them where the fit had none, or the other way."""
+        known: TakenOff | None = getattr(self, "covariates_", None)
+        if known is None and covariates is not None:
+            raise ValueError(
+                f"{argument('covariates')} are given, but the model was fitted without any. Leave them out."
+            )
+        if known is None:
+            return None
+        if covariates is None:
+            names = ", ".join(covariate.name for covariate in known.covariates)
+            raise ValueError(
+                f"The model was fitted with {argument('covariates')} ({names}); give those of these samples too, or "
+                "nothing is known of what they explain."
+            )
+        return Explained(design_as(covariates, known.covariates, n_samples) - known.means, known.coefficients)
+
+    def _less_explained(self, scores: Array, covariates: Any) -> Array:
+        """Return scores less what covariates explain of them, as in fit."""
+        explained = self._explained_rows(covariates, len(scores))
+        if explained is None:
+            return scores
+        along = explained.coefficients @ self.components_.T.astype(float)
+        return np.asarray(scores - explained.rows @ along, dtype=scores.dtype)
 
     def match(self, table: Table) -> Matched:
         """Return where the SNPs of the components are in a table of genotypes, and which of them can be used."""
@@ -336,27 +434,32 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError(f"T has shape {T.shape}; scores of {self.n_components_} component(s) are needed.")
         return np.asarray((T @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_.astype(self.scale_.dtype))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the share of the variance of X, about the mean of fit, in the span of the components."""
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, covariates: Any = None) -> float:
+        """Return the share of the variance of X, about the mean of fit, in the span of the components.
+
+        With `sample_weight` samples count as often as it says; a model with covariates needs those of these samples.
+        """
         check_is_fitted(self)
         X = self._weighted_as_in_fit(X)
         mean, scale = np.asarray(self.mean_, dtype=float), np.asarray(self.scale_, dtype=float)
-        weights = np.linalg.qr(self.components_.T.astype(float))[0].T / scale
         if self._both_snps(X):
             matched = match_snps(self.features_, X.features, np.arange(self.n_features_in_))
-            squares = matched_squares(X.operator, matched, mean)
-            scores = matched_scores(X.operator, matched, weights, mean)
+            op, mean, signs = counted_as_in(matched, X.operator, mean)
         else:
-            op = as_operator(self._checked(X, reset=False))
+            op, signs = operator_of(self._checked(X, reset=False), self.missing), np.ones(self.n_features_in_)
             if not op.has_samples:
                 raise ValueError("A Gram matrix has no samples, so it cannot be scored; give the data matrix.")
             self._warn_without_means()
-            check_finite(op.column_sums())
-            op, left = about(op, mean)
-            squares = op.column_sq_norms(left)
-            scores = op.matmat(weights.T) - weights @ left
-        total = float((squares / scale**2).sum())
-        return float(np.sum(np.square(scores, dtype=float)) / total) if total > 0.0 else 0.0
+            op = self._filled_as_in_fit(op)
+        return held_out_share(
+            op,
+            self.components_,
+            mean,
+            scale,
+            signs=signs,
+            sample_weight=None if sample_weight is None else checked_weights(sample_weight, op.shape[0], least=0.0),
+            explained=self._explained_rows(covariates, op.shape[0]),
+        )
 
     def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
         """Return the features of one component by decreasing |loading|, with what is known of them.
@@ -413,7 +516,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_data("X", X)
         if reset:
             self._describe_features(None)
-        X = with_plain_columns(without_mask(X))
+        X = with_plain_columns(with_nan(X) if self.missing == "mean" else without_mask(X))
         try:
             return validate_data(
                 self,
@@ -446,6 +549,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _describe_features(self, X: Any) -> None:
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
         known = "features_ feature_names_in_ term_weights_ linked_share_ inclusion_probability_"
+        known = f"{known} missing_share_ missing_fill_ covariates_"
         for name in f"{known} certificates_ joint_certificate_ joint_gain_".split():
             if hasattr(self, name):
                 delattr(self, name)
@@ -467,13 +571,29 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOptions) -> None:
+class FitArguments(NamedTuple):
+    """What `fit` is given beside X: of samples, and of features."""
+
+    sample_weight: Any = None
+    covariates: Any = None
+    feature_names: Any = None
+
+
+NOTHING_GIVEN = FitArguments()
+
+
+def fit_model(
+    model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOptions, given: FitArguments = NOTHING_GIVEN
+) -> None:
     """Fit a model to X; `settings` are those of the model where they are checked already, None otherwise."""
     with _unchanged_on_failure(model):
+        check_missing(model.missing)
         X = model._checked(X, reset=True)
+        if given.feature_names is not None:
+            model.feature_names_in_ = _checked_names(given.feature_names, model)
         settings = checked_settings(_parameters(model)) if settings is None else settings
         settings = settings._replace(k=_at_most(model.k, X.shape[1]), groups=model.groups)
-        found = decompose_checked(X, settings, loop)
+        found = decompose_checked(X, settings, loop, given.sample_weight, given.covariates)
         if not all(component.converged for component in found.components):
             why = (
                 f"Stage 1 did not converge in {where_known('max_iter', 'max_iter=')}{model.max_iter} iterations"
@@ -485,6 +605,18 @@ def fit_model(model: SparsePCA, X: Any, settings: Settings | None, loop: LoopOpt
         dtype = getattr(X.operator if isinstance(X, Table) else X, "dtype", np.dtype(float))
         model._store(found, dtype if dtype in (np.float32, np.float64) else np.dtype(float))
         model._report_linkage(X)
+
+
+def _checked_names(names: Any, model: SparsePCA) -> Array:
+    """Return names of features, one for each, or raise; X must have none of its own."""
+    if hasattr(model, "feature_names_in_"):
+        raise ValueError(f"{argument('feature_names')} are given, and X has names of features of its own. Drop one.")
+    check_length("feature_names", names, model.n_features_in_, "features")
+    each = [str(name) for name in names]
+    if len(set(each)) < len(each):
+        twice = next(name for name, count in collections.Counter(each).items() if count > 1)
+        raise ValueError(f"{argument('feature_names')} has {twice!r} twice; give each feature its own name.")
+    return np.array(each, dtype=object)
 
 
 def _sparse_rows(vectors: list[Array]) -> scipy.sparse.csr_array:

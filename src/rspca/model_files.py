@@ -20,6 +20,8 @@ from rspca.certificates.certificate import Certificate
 from rspca.certificates.joint import JointCertificate
 from rspca.formats.archives import checked_sparse, npz_arrays
 from rspca.formats.term_weights import LONGEST_TERM, TermWeights
+from rspca.operators.covariates import Covariate
+from rspca.operators.prepared import TakenOff
 
 Model = TypeVar("Model")
 
@@ -30,6 +32,8 @@ _ARRAYS = ("mean_", "scale_", "explained_variance_", "explained_variance_ratio_"
 _INTEGERS = ("n_components_", "n_samples_", "n_iter_", "n_features_in_")
 _TEXT = "text"
 _TEXT_INTEGERS = ("min_length", "max_length", "min_documents")
+_MISSING = ("missing_share_", "missing_fill_")
+_COVARIATES = "covariates"
 _NORM = "l2"
 """How rows of documents are normalized; there is one way."""
 
@@ -59,6 +63,17 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
         meta["joint_certificate"] = model.joint_certificate_.as_json()
     if hasattr(model, "joint_gain_"):
         meta["joint_gain"] = float(model.joint_gain_)
+    meta["total_weight"] = float(model.total_weight_)
+    for name in _MISSING:
+        if hasattr(model, name):
+            arrays[name] = getattr(model, name)
+    known: TakenOff | None = getattr(model, "covariates_", None)
+    if known is not None:
+        arrays |= {f"{_COVARIATES}.means": known.means, f"{_COVARIATES}.coefficients": known.coefficients}
+        meta[_COVARIATES] = [
+            {"name": covariate.name, "levels": None if covariate.levels is None else list(covariate.levels)}
+            for covariate in known.covariates
+        ]
     if weights is not None:
         meta[_TEXT] = {name: int(getattr(weights, name)) for name in _TEXT_INTEGERS} | {"norm": _NORM}
     if hasattr(model, "linked_share_"):
@@ -98,6 +113,12 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         if array.shape != (length,) or array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ValueError(f"{name} is not a vector of {length} finite numbers")
         setattr(model, name, array)
+    model.total_weight_ = check_real("total_weight_", meta.get("total_weight", float(model.n_samples_)), 0.0)
+    for name in _MISSING:
+        if name in arrays:
+            setattr(model, name, _finite(name, arrays[name], (model.n_features_in_,)))
+    if _COVARIATES in meta:
+        model.covariates_ = _taken_off(meta[_COVARIATES], arrays, model.n_features_in_)
     if not (model.scale_ > 0).all():
         raise ValueError("scale_ has entries that are not positive")
     packed = _unpacked("components", arrays)
@@ -141,6 +162,28 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
     if _TEXT in meta:  # models of documents that earlier versions saved do not have it
         model.term_weights_ = _term_weights(meta[_TEXT], arrays, getattr(model, "feature_names_in_", np.array([])))
     return model
+
+
+def _finite(name: str, array: Any, shape: tuple[int, ...]) -> Any:
+    """Return a stored array of finite numbers, or raise if it is something else."""
+    if array.shape != shape or array.dtype.kind != "f" or not np.isfinite(array).all():
+        raise ValueError(f"{name} is not an array of {shape} finite numbers")
+    return array
+
+
+def _taken_off(meta: list[dict[str, Any]], arrays: dict[str, Any], n_features: int) -> TakenOff:
+    """Return the covariates of a model, or raise if what is stored contradicts itself."""
+    covariates = []
+    for entry in meta:
+        name, levels = entry["name"], entry["levels"]
+        texts = [name, *(levels or [])]
+        if not all(isinstance(text, str) for text in texts) or (levels is not None and not levels):
+            raise ValueError("the names or categories of its covariates are no texts")
+        covariates.append(Covariate(name, None if levels is None else tuple(levels)))
+    width = sum(covariate.width for covariate in covariates)
+    means = _finite("means of covariates", arrays[f"{_COVARIATES}.means"], (width,))
+    coefficients = _finite("what covariates explain", arrays[f"{_COVARIATES}.coefficients"], (width, n_features))
+    return TakenOff(tuple(covariates), means, coefficients)
 
 
 def _term_weights(meta: dict[str, Any], arrays: dict[str, Any], vocabulary: Any) -> TermWeights:

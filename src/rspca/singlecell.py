@@ -41,6 +41,8 @@ def spca(
     dtype: Any = "float32",
     random_state: Any = 0,
     certify: bool = False,
+    covariates: Any = None,
+    sample_weight: Any = None,
     max_memory: int | str | None = None,
     **options: Any,
 ) -> Any:
@@ -72,6 +74,11 @@ def spca(
         Seed of the rounding.
     certify : bool
         Prove for each component how far it is from the best.
+    covariates : list of str, frame, array or mapping
+        What is projected out of the data, with an intercept: columns of obs, such as ``["batch"]``, or values for each
+        cell; texts and categories are one-hot encoded.
+    sample_weight : str or array
+        How often each cell counts: a column of obs, or a number for each cell.
     max_memory : int or str
         For a backed file, such as "500MB": what the matrix may take, or its blocks if it takes more; None: 1 GiB.
     **options
@@ -129,9 +136,12 @@ def spca(
         op = as_operator(load_or_stream(X, genes, memory, str(adata.filename)))
     else:
         op = as_operator(X if genes is None else X[:, genes])
-    model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options).fit(op)
+    known, weights = _of_cells(adata.obs, covariates), _weights(adata.obs, sample_weight)
+    model = SparsePCA(n_comps, k=k, certify=certify, random_state=random_state, **options)
+    model.fit(op, sample_weight=weights, covariates=known)
     adata = adata.copy() if copy else adata
-    _store(adata, model, model.transform(op).astype(dtype), genes, key_added, _params(model, mask_var, layer))
+    scores = model.transform(op, covariates=known).astype(dtype)
+    _store(adata, model, scores, genes, key_added, _params(model, mask_var, layer, sample_weight))
     return adata if copy else None
 
 
@@ -164,7 +174,34 @@ def _store(
     adata.uns[in_uns] = found
 
 
-def _params(model: SparsePCA, mask_var: Any, layer: str | None) -> dict[str, Any]:
+def _of_cells(obs: Any, covariates: Any) -> Any:
+    """Return covariates: columns of obs, where they are names of such, or what was given."""
+    if covariates is None:
+        return None
+    names = [covariates] if isinstance(covariates, str) else covariates
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
+        return covariates
+    absent = [name for name in names if name not in obs]
+    if absent:
+        raise ValueError(
+            f"covariates {', '.join(map(repr, absent))} are no columns of obs; its columns are "
+            f"{', '.join(map(str, obs)) or 'none'}."
+        )
+    return obs[list(names)]
+
+
+def _weights(obs: Any, weights: Any) -> Any:
+    """Return the weight of each cell: a column of obs, where it is the name of one, or what was given."""
+    if not isinstance(weights, str):
+        return weights
+    if weights not in obs:
+        raise ValueError(
+            f"sample_weight={weights!r} is no column of obs; its columns are {', '.join(map(str, obs)) or 'none'}."
+        )
+    return np.asarray(obs[weights])
+
+
+def _params(model: SparsePCA, mask_var: Any, layer: str | None, weights: Any) -> dict[str, Any]:
     """Return the settings as .h5ad files can store them; what is None is left out."""
     found: dict[str, Any] = {
         "zero_center": bool(model.center),
@@ -180,6 +217,12 @@ def _params(model: SparsePCA, mask_var: Any, layer: str | None) -> dict[str, Any
     }
     if model.constraint is not None:
         found["constraint"] = model.constraint
+    if hasattr(model, "covariates_"):
+        found["covariates"] = np.array([covariate.name for covariate in model.covariates_.covariates])
+    if weights is not None:
+        found["sample_weight"] = weights if isinstance(weights, str) else "given"
+    if model.missing != "error":
+        found["missing"] = model.missing
     if mask_var is not None:
         found["mask_var"] = mask_var if isinstance(mask_var, str) else np.asarray(mask_var, dtype=bool)
     if layer is not None:

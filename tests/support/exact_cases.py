@@ -35,6 +35,8 @@ class ExactCase(NamedTuple):
     given: Any
     options: dict[str, Any]
     A: np.ndarray
+    whole: np.ndarray | None = None
+    """The same before anything was taken off it; A itself where nothing was."""
     removed: str = "exactly"
     """"loosely" where new scores of an earlier vector are near to rounding: less may be removed than exactly."""
 
@@ -59,6 +61,50 @@ def exact_gram(X: np.ndarray, center: bool) -> Rational:
     for i in range(n):
         for j in range(i, n):
             A[i][j] = A[j][i] = sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0))
+    return A
+
+
+class OfSamples(NamedTuple):
+    """What is known of samples beside X: weights, and covariates as numbers, samples by columns."""
+
+    weights: np.ndarray | None = None
+    covariates: np.ndarray | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of functions of rspca."""
+        known = {"sample_weight": self.weights, "covariates": self.covariates}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+def exact_gram_of_samples(X: np.ndarray, center: bool, known: OfSamples) -> Rational:
+    """Return X' diag(w) X about weighted means, of what covariates leave by weighted least squares, as fractions."""
+    m = len(X)
+    w = [Fraction(float(x)) for x in (np.ones(m) if known.weights is None else known.weights)]
+    total = sum(w, Fraction(0))
+
+    def about_mean(column: np.ndarray) -> list[Fraction]:
+        values = [Fraction(float(x)) for x in column]
+        mean = sum((a * x for a, x in zip(w, values, strict=True)), Fraction(0)) / total
+        return [x - mean for x in values] if center else values
+
+    def inner(a: list[Fraction], b: list[Fraction]) -> Fraction:
+        return sum((c * x * y for c, x, y in zip(w, a, b, strict=True)), Fraction(0))
+
+    columns = [about_mean(column) for column in np.asarray(X, dtype=np.float64).T]
+    directions: list[list[Fraction]] = []
+    for covariate in () if known.covariates is None else known.covariates.T:
+        q = about_mean(covariate)
+        for earlier in directions:
+            q = _less(q, earlier, inner(earlier, q) / inner(earlier, earlier))
+        if inner(q, q):
+            directions.append(q)
+    for q in directions:
+        length = inner(q, q)
+        columns = [_less(column, q, inner(q, column) / length) for column in columns]
+    A = [[Fraction(0)] * len(columns) for _ in columns]
+    for i, a in enumerate(columns):
+        for j in range(i, len(columns)):
+            A[i][j] = A[j][i] = inner(a, columns[j])
     return A
 
 
@@ -120,14 +166,17 @@ def rounded(A: Rational) -> np.ndarray:
     return np.array([[float(a) for a in line] for line in A])
 
 
-def exactly_scaled(A: np.ndarray, X: np.ndarray, scale: bool | str) -> np.ndarray:
+def exactly_scaled(A: np.ndarray, X: np.ndarray, scale: bool | str, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the Gram matrix of columns divided by their spread; constant columns stay, and are zero if centered."""
-    m = len(X)
+    w = np.ones(len(X)) if weights is None else weights
+    each = [Fraction(float(x)) for x in w]
     if scale == "patterson":
-        means = [sum(Fraction(float(x)) for x in column) / m for column in X.T]
+        sums = [_dot(each, [Fraction(float(x)) for x in column]) for column in X.T]
+        means = [total / sum(each, Fraction(0)) for total in sums]
         squares = np.array([float(mean * (1 - mean / 2)) for mean in means])
     else:
-        squares = np.diagonal(rounded(exact_gram(X, True))) / m
+        about = exact_gram_of_samples(X, True, OfSamples(w))
+        squares = np.array([float(about[j][j] / sum(each, Fraction(0))) for j in range(len(about))])
     spread = np.sqrt(np.where(squares > 0.0, squares, 1.0))
     return A / spread[:, None] / spread
 
@@ -252,10 +301,37 @@ def _dependent_vectors(rng: np.random.Generator, n: int) -> tuple[np.ndarray, in
     return V[V.any(axis=1)], len(V)
 
 
-def exact_case(seed: int, *, tall: bool = False) -> ExactCase:
-    """Return the case of a seed: families in turn, everything else by chance; `tall` ones have up to 100 samples."""
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "counts": lambda rng, m: rng.integers(0, 4, m).astype(float),
+    "reals": lambda rng, m: rng.uniform(0.1, 3.0, m),
+    "wild": lambda rng, m: 10.0 ** rng.uniform(-4, 4, m),
+    "half": lambda rng, m: (rng.random(m) < 0.5).astype(float),
+}
+
+
+def drawn_of_samples(rng: np.random.Generator, m: int, *, center: bool) -> OfSamples:
+    """Return weights, covariates (where data are centered), or both, some of them hard."""
+    weights = covariates = None
+    which = rng.integers(3) if center else 0
+    if which != 1:
+        weights = WEIGHTS[str(rng.choice(list(WEIGHTS)))](rng, m)
+        weights[: min(m, 3)] = np.maximum(weights[: min(m, 3)], 1.0)  # three samples at least, of total weight above 1
+    if which != 0:
+        labels = (rng.integers(0, 2, m) == 0).astype(float)
+        numbers = rng.standard_normal(m) * 10.0 ** rng.uniform(-3, 3) + 10.0 ** rng.uniform(-1, 4)
+        close = labels + 2.0 ** -rng.integers(5, 20) * rng.standard_normal(m)
+        few = [labels, numbers, close, labels][: max(1, min(int(rng.integers(1, 4)), m - 3))]
+        covariates = np.column_stack(few)
+    return OfSamples(weights, covariates)
+
+
+def exact_case(seed: int, *, tall: bool = False, of_samples: bool = False) -> ExactCase:
+    """Return the case of a seed: families in turn, everything else by chance; `tall` ones have up to 100 samples.
+
+    With `of_samples` samples have weights, or covariates, or both.
+    """
     rng = np.random.default_rng([14, seed])
-    if seed % 12 == 11 and not tall:
+    if seed % 12 == 11 and not tall and not of_samples:
         return _clipped_gram(rng)
     family = list(DATA)[seed % len(DATA)]
     n, m = int(rng.integers(2, 8)), int(rng.integers(2, 10))
@@ -272,7 +348,12 @@ def exact_case(seed: int, *, tall: bool = False) -> ExactCase:
         X[0, 0] += X.dtype.type(1.0 + abs(X[0, 0]))
     container = str(rng.choice([name for name in CONTAINERS if name != "packed" or family == "genotypes"]))
     options: dict[str, Any] = {"center": center, "scale": scale}
-    A = exact_gram(X, center)
+    known = OfSamples()
+    if of_samples:
+        known = drawn_of_samples(np.random.default_rng([19, seed]), m, center=center)
+        options |= known.options()
+    A = exact_gram_of_samples(X, center, known) if of_samples else exact_gram(X, center)
+    before = A if known.covariates is None else exact_gram_of_samples(X, center, known._replace(covariates=None))
     removed = "exactly"
     if rng.random() < 0.4 and scale is False and family not in ("tiny", "huge"):
         vectors, count = _dependent_vectors(rng, n)
@@ -282,8 +363,10 @@ def exact_case(seed: int, *, tall: bool = False) -> ExactCase:
         if left is not None:
             options |= {"after": vectors, "deflation": deflation}
             A = left
-    matrix = rounded(A) if scale is False else exactly_scaled(rounded(A), X, scale)
-    return ExactCase(f"{family}, {container}", CONTAINERS[container](X), options, matrix, removed)
+    matrix, whole = rounded(A), rounded(before)
+    if scale is not False:
+        matrix, whole = (exactly_scaled(part, X, scale, known.weights) for part in (matrix, whole))
+    return ExactCase(f"{family}, {container}", CONTAINERS[container](X), options, matrix, whole, removed)
 
 
 def _clipped_gram(rng: np.random.Generator) -> ExactCase:
@@ -300,12 +383,12 @@ def _clipped_gram(rng: np.random.Generator) -> ExactCase:
 # --- the check --------------------------------------------------------------------------------------------------------
 
 
-def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[Checked]:
+def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False, of_samples: bool = False) -> list[Checked]:
     """Certify the case of a seed for every k, some of them as if the data were large, and compare with enumeration."""
-    case = exact_case(seed, tall=tall)
+    case = exact_case(seed, tall=tall, of_samples=of_samples)
     rng = np.random.default_rng([15, seed])
     results = []
-    whole = case.A if "after" not in case.options else rounded(exact_gram(_values(case.given), case.options["center"]))
+    whole = case.A if case.whole is None else case.whole
     nothing = float(np.diagonal(case.A).max()) <= 1e-12 * float(np.diagonal(whole).max())
     for k in range(1, len(case.A) + 1):
         small, steps = (int(rng.integers(1, 4)), int(rng.choice([0, 20]))) if rng.random() < 0.3 else (1500, 20)
@@ -313,13 +396,14 @@ def check_case(seed: int, seconds: float = 0.5, *, tall: bool = False) -> list[C
             found = _certified(case, k, seconds, small, steps)
         except ValueError as error:
             refused = ("no variance" in str(error) and nothing) or "too small to be scaled" in str(error)
+            refused = refused or (of_samples and "explain all of" in str(error))
             results.append(Checked("" if refused else f"refused: {error}", False))
             continue
         results.append(Checked(_what_is_wrong(case, k, found), found.status == "optimal"))
     return results
 
 
-def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
+def check_fit(seed: int, seconds: float = 0.5, *, of_samples: bool = False) -> list[Checked]:
     """Certify each of several components of tall data as they are found, and compare with what exactly is left."""
     rng = np.random.default_rng([17, seed])
     family = list(DATA)[seed % (len(DATA) - 2)]  # neither tiny nor huge: fractions of these have hundreds of digits
@@ -329,29 +413,37 @@ def check_fit(seed: int, seconds: float = 0.5) -> list[Checked]:
         return []
     deflation, k, center = str(rng.choice(DEFLATIONS)), int(rng.integers(1, n + 1)), bool(rng.random() < 0.8)
     r = min(int(rng.integers(1, 4)), n)
+    known = drawn_of_samples(np.random.default_rng([20, seed]), len(X), center=center) if of_samples else OfSamples()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
             found = rspca.decompose(
-                X, r, k=k, deflation=deflation, center=center, certify=True, certify_seconds=r * seconds, random_state=0
+                X,
+                r,
+                k=k,
+                deflation=deflation,
+                center=center,
+                certify=True,
+                certify_seconds=r * seconds,
+                random_state=0,
+                **known.options(),
             )
         except ValueError as error:
-            return [Checked("" if "no variance" in str(error) else f"refused: {error}", False)]
-    results, whole = [], exact_gram(X, center)
+            return [Checked("" if _may_refuse(error) else f"refused: {error}", False)]
+    results, whole = [], exact_gram_of_samples(X, center, known) if of_samples else exact_gram(X, center)
     for number, component in enumerate(found.components):
         earlier = np.array([one.dense() for one in found.components[:number]])
         A, removed = exactly_deflated(whole, earlier, deflation) if number else (whole, "exactly")
         if A is None:
             break
-        case = ExactCase(family, X, {}, rounded(A), removed)
+        case = ExactCase(family, X, {}, rounded(A), removed=removed)
         proof = component.certificate
         results.append(Checked(_what_is_wrong(case, proof.k, proof), proof.status == "optimal"))
     return results
 
 
-def _values(given: Any) -> np.ndarray:
-    op = rspca.as_operator(given)
-    return op.columns(np.arange(op.shape[1]))
+def _may_refuse(error: ValueError) -> bool:
+    return "no variance" in str(error) or "explain all of" in str(error)
 
 
 def _certified(case: ExactCase, k: int, seconds: float, small: int, steps: int) -> Any:

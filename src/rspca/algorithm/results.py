@@ -74,6 +74,14 @@ class Decomposition:
     """Passes over X for the whole decomposition."""
     has_samples: bool = True
     n_samples: int = 0
+    total_weight: float = 0.0
+    """Number of samples, or the sum of their weights."""
+    fill: Array | None = None
+    """What missing values of each feature count as, with missing='mean'."""
+    missing_share: Array | None = None
+    """Share of each feature that is missing, with missing='mean'."""
+    taken_off: Any = None
+    """What covariates explain of each feature, where there are any."""
     sample_components: list[Component] = field(default_factory=list)
     """The sparse u's of Algorithm 2, with side='both'."""
     joint_gain: float | None = None

@@ -29,8 +29,7 @@ from rspca.certificates.certify import certify_prepared
 from rspca.certificates.progress import only_compiling
 from rspca.linalg.eigen import leading_pairs
 from rspca.methods import METHODS
-from rspca.operators.convert import as_operator
-from rspca.operators.prepared import prepared
+from rspca.operators.prepared import SampleArguments, checked_samples, operator_of, prepared
 
 
 class Compared(NamedTuple):
@@ -95,6 +94,9 @@ def compare(
     modes: Iterable[str] | None = None,
     center: bool = True,
     scale: bool | str = False,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     certify_seconds: float | None = 5.0,
     random_state: Any = 0,
     on_step: OnStep | None = None,
@@ -106,7 +108,8 @@ def compare(
     because it leaves some at zero, says so in `nonzeros`. One that refuses data of this size is in `skipped`, with its
     reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
     bound on what any k features can have; None leaves it out. `on_rows` is called after each row with those so far,
-    which have no bound yet: so much can be kept if this is stopped.
+    which have no bound yet: so much can be kept if this is stopped. `sample_weight`, `covariates` and `missing`
+    are those of :func:`decompose`.
 
     With `n_components` > 1 the sets of components are compared, each method's found one by one and, starting from those
     of "rspca", found together in every one of the `modes` ("joint", "orthogonal", "uncorrelated", "disjoint",
@@ -126,7 +129,8 @@ def compare(
     names = list(METHODS) if methods is None else list(methods)
     for name in names:
         check_choice("method", name, METHODS)
-    given = as_operator(X)
+    given, of_samples = operator_of(X, missing), SampleArguments(sample_weight, covariates, missing)
+    samples = checked_samples(given, of_samples, center)
     check_n_components(n_components, given.shape)
     ks = check_sparsity(k, n_components, given.shape[1])
     chosen_modes = compared_modes(modes, n_components, ks)
@@ -134,7 +138,7 @@ def compare(
     if certify_seconds is not None:
         check_real("certify_seconds", certify_seconds, 0.0, strict=True)
     check_memory(given, max(ks), sketched="rspca" in names, n_components=n_components)
-    data = prepared(given, center=center, scale=scale, n_components=n_components)
+    data = prepared(given, center=center, scale=scale, n_components=n_components, **samples._asdict())
     if n_components > 1:
         return compare_sets(
             data,

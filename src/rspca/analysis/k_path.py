@@ -21,8 +21,8 @@ from rspca.certificates.strategy import ProofState
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, spread, unit
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced
-from rspca.operators.prepared import prepared
+from rspca.operators.convert import balanced
+from rspca.operators.prepared import SampleArguments, checked_samples, operator_of, prepared
 
 
 class PathPoint(NamedTuple):
@@ -70,6 +70,9 @@ def path(
     seconds: float = 60.0,
     center: bool = True,
     scale: bool | str = False,
+    sample_weight: Any = None,
+    covariates: Any = None,
+    missing: str = "error",
     random_state: Any = 0,
     on_step: OnStep | None = None,
     on_rows: Callable[[Path], None] | None = None,
@@ -77,7 +80,8 @@ def path(
     """Return the first component for each k, each started from its neighbors too, with bounds if `certify`.
 
     `seconds` is the time for all the proofs together. `on_rows` is called with what there is so far, whenever a k is
-    found and whenever one is proven: so much can be kept if this is stopped.
+    found and whenever one is proven: so much can be kept if this is stopped. `sample_weight`, `covariates` and
+    `missing` are those of :func:`decompose`.
 
     Examples
     --------
@@ -94,13 +98,14 @@ def path(
         each = list(ks)
     except TypeError:
         raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
-    given = as_operator(X)
+    given, of_samples = operator_of(X, missing), SampleArguments(sample_weight, covariates, missing)
+    samples = checked_samples(given, of_samples, center)
     wanted = sorted({check_integer("k", k, 1, given.shape[1], f" (X has {given.shape[1]} features)") for k in each})
     if not wanted:
         raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
     rng = as_generator(random_state)
     check_memory(given, wanted[-1])
-    data = prepared(given, center=center, scale=scale)
+    data = prepared(given, center=center, scale=scale, **samples._asdict())
     op, unit = balanced(data.operator)
     data = data.with_operator(op)
     started, points = time.perf_counter(), dict[int, PathPoint]()

@@ -28,7 +28,7 @@ def numeric_array(name: str, x: Any) -> Array:
         return _numbers(name, x)
     if _is_plain(x):
         return np.asarray(x.to_numpy())
-    columns = [_numbers(f"column {label!s:.40} of {name}", column) for label, column in _columns(x)]
+    columns = [_numbers(f"column {label!s:.40} of {name}", column) for label, column in named_columns(x)]
     dtype = np.result_type(*columns) if columns else np.dtype(float)
     out = np.empty((len(x), len(columns)), dtype=dtype)
     for j, column in enumerate(columns):
@@ -62,7 +62,7 @@ def _is_sparse(x: Any) -> bool:
     return bool(dtypes) and all(getattr(dtype, "fill_value", None) == 0 for dtype in dtypes)
 
 
-def _columns(x: Any) -> Iterable[tuple[Any, Any]]:
+def named_columns(x: Any) -> Iterable[tuple[Any, Any]]:
     """Return the columns of a frame with their names."""
     if hasattr(x, "items"):  # pandas
         return x.items()

@@ -15,6 +15,7 @@ from rspca.base.atomic import written_atomically
 from rspca.base.checks import reason, shown
 from rspca.base.types import Array
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, value_of
+from rspca.operators.prepared import SampleArguments
 
 FORMAT = "rspca certificate 1"
 STOPPED_BY = ("proof", "exhausted", "time", "interrupt")
@@ -113,7 +114,16 @@ class Certificate:
         return f"{self.k} features, variance {self.lower:.6g}: {said}, {self.seconds:.1f} s"
 
     def verify(
-        self, X: Any, *, after: Any = None, deflation: str = "schur", seconds: float = 60.0, tol: float = 1e-6
+        self,
+        X: Any,
+        *,
+        after: Any = None,
+        deflation: str = "schur",
+        sample_weight: Any = None,
+        covariates: Any = None,
+        missing: str = "error",
+        seconds: float = 60.0,
+        tol: float = 1e-6,
     ) -> bool:
         """Return whether the data confirm what the certificate says: variance, bound and status.
 
@@ -121,9 +131,11 @@ class Certificate:
         the data, and bounds are proven again within the time given. It is confirmed if its `lower` is that variance,
         if a bound no larger than its `upper`, up to the relative tolerance `tol` of the caller, is proven, and if
         "optimal" stands only where upper and lower agree to `tol`. A certificate that depends on earlier components
-        needs them, `after`, and how they were removed, as :func:`certify` does.
+        needs them, `after`, and how they were removed, as :func:`certify` does; one of weighted samples needs the
+        weights, and one of data without covariates needs these.
         """
-        return _CONFIRMATIONS[0](self, X, after=after, deflation=deflation, seconds=seconds, tol=tol)
+        given = SampleArguments(sample_weight, covariates, missing)
+        return _CONFIRMATIONS[0](self, X, after=after, deflation=deflation, of_samples=given, seconds=seconds, tol=tol)
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as JSON knows it."""

@@ -26,8 +26,15 @@ from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced
-from rspca.operators.prepared import Prepared, prepared
+from rspca.operators.convert import balanced
+from rspca.operators.prepared import (
+    NOTHING_GIVEN,
+    Prepared,
+    SampleArguments,
+    checked_samples,
+    operator_of,
+    prepared,
+)
 from rspca.operators.standardized import Scaled
 
 
@@ -42,6 +49,7 @@ def certify(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    of_samples: SampleArguments = NOTHING_GIVEN,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate:
@@ -52,12 +60,12 @@ def certify(
     deadline = time.perf_counter() + check_real("seconds", seconds, 0.0, strict=True)
     check_real("tol", tol, 0.0, strict=True)
     check_listener("on_step", on_step)
-    given = as_operator(X)
+    given = operator_of(X, of_samples.missing)
     k = check_sparsity(k, 1, given.shape[1])[0]
     check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
     rng = as_generator(random_state)
-    data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale)
+    data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale, of_samples)
     return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
 
 
@@ -69,25 +77,32 @@ def variance_given(
     deflation: str = "schur",
     center: bool = True,
     scale: bool | str = False,
+    of_samples: SampleArguments = NOTHING_GIVEN,
 ) -> float:
     """Return v'X'Xv of the loadings, scaled to unit length, in what earlier components leave: what `certify` bounds."""
-    given = as_operator(X)
+    given = operator_of(X, of_samples.missing)
     vector = check_vector("loadings", loadings, given.shape[1])
     before = _components(after, given.shape[1])
     support = np.flatnonzero(vector)
-    op = _left_by(before, given, deflation, center, scale).operator
+    op = _left_by(before, given, deflation, center, scale, of_samples).operator
     return op.to_float64().attained(support, unit(vector[support]))
 
 
 def _left_by(
-    before: list[Component], given: OperatorMixin, deflation: str, center: bool, scale: bool | str
+    before: list[Component],
+    given: OperatorMixin,
+    deflation: str,
+    center: bool,
+    scale: bool | str,
+    of_samples: SampleArguments,
 ) -> Prepared:
     """Return the data, prepared, as earlier components leave them.
 
     Scores of vectors that nearly depend on each other have digits that a Gram matrix has not: then X itself is used.
     """
     check_choice("deflation", deflation, set(DEFLATIONS) - {"hotelling"})
-    data = prepared(given, center=center, scale=scale, n_components=0 if before else 1)
+    samples = checked_samples(given, of_samples, center)
+    data = prepared(given, center=center, scale=scale, n_components=0 if before else 1, **samples._asdict())
     left = deflated(data.operator, before, DEFLATIONS[deflation])
     return data.with_operator(left, *given_earlier(len(before)))
 

@@ -39,8 +39,15 @@ from rspca.certificates.progress import Progress
 from rspca.certificates.strategy import ProofState
 from rspca.linalg.vectors import oriented, unit
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced
-from rspca.operators.prepared import Prepared, prepared
+from rspca.operators.convert import balanced
+from rspca.operators.prepared import (
+    NOTHING_GIVEN,
+    Prepared,
+    SampleArguments,
+    checked_samples,
+    operator_of,
+    prepared,
+)
 
 
 def certify_joint(
@@ -55,6 +62,7 @@ def certify_joint(
     tol: float = 1e-6,
     center: bool = True,
     scale: bool | str = False,
+    of_samples: SampleArguments = NOTHING_GIVEN,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> JointCertificate:
@@ -69,14 +77,15 @@ def certify_joint(
     check_choice("constraint", constraint, (None, *CONSTRAINTS))
     check_choice("shared_support", shared_support, (True, False))
     check_integer("n_components", n_components, 2)
-    given = as_operator(X)
+    given = operator_of(X, of_samples.missing)
     n = given.shape[1]
     ks = check_sparsity(k, check_n_components(n_components, given.shape), n)
     _check_feasible(ks, n, constraint, shared=shared_support)
     check_memory(given, max(ks), n_components=n_components)
     vectors = None if loadings is None else given_vectors(loadings, ks, n)
     rng = as_generator(random_state)
-    data = prepared(given, center=center, scale=scale, n_components=n_components)
+    samples = checked_samples(given, of_samples, center)
+    data = prepared(given, center=center, scale=scale, n_components=n_components, **samples._asdict())
     if vectors is None:
         vectors = found_set(data.operator, ks, constraint, rng, shared=shared_support)
     _check_kept(data.operator.to_float64(), vectors, ks, constraint, shared=shared_support)
@@ -177,10 +186,19 @@ def _not_hidden(data: Prepared, kind: SetKind, vectors: Sequence[SparseVector], 
 
 
 def value_given(
-    X: Any, vectors: Sequence[SparseVector], constraint: str | None, *, shared: bool, center: bool, scale: bool | str
+    X: Any,
+    vectors: Sequence[SparseVector],
+    constraint: str | None,
+    *,
+    shared: bool,
+    center: bool,
+    scale: bool | str,
+    of_samples: SampleArguments = NOTHING_GIVEN,
 ) -> tuple[float, float]:
     """Return what a set of components has in the data, and its violation of the constraint."""
-    data = prepared(as_operator(X), center=center, scale=scale, n_components=len(vectors))
+    given_data = operator_of(X, of_samples.missing)
+    samples = checked_samples(given_data, of_samples, center)
+    data = prepared(given_data, center=center, scale=scale, n_components=len(vectors), **samples._asdict())
     given, size = balanced(data.operator)
     op = given.to_float64()
     measure = "shared" if shared else MEASURED_BY[constraint]

@@ -17,6 +17,7 @@ from rspca.base.checks import reason, shown
 from rspca.base.types import Array
 from rspca.certificates.certificate import REACHED_TOL, STOPPED_BY, status_of
 from rspca.certificates.stored import CONVERSIONS, MOST_BOUNDS, Bound, features_of, loadings_of, value_of, whole, word
+from rspca.operators.prepared import SampleArguments
 
 FORMAT = "rspca joint certificate 1"
 MEASURES = ("adjusted", "sum", "shared")
@@ -116,15 +117,26 @@ class JointCertificate:
         constraint = "" if self.constraint is None else f", {self.constraint}"
         return f"{self.n_components} components{constraint}, {kind} {self.lower:.6g}: {said}, {self.seconds:.1f} s"
 
-    def verify(self, X: Any, *, seconds: float = 60.0, tol: float = 1e-6) -> bool:
+    def verify(
+        self,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        missing: str = "error",
+        seconds: float = 60.0,
+        tol: float = 1e-6,
+    ) -> bool:
         """Return whether the data confirm what the certificate says: variance, constraint, bound and status.
 
         Nothing is taken from the certificate but what it claims. The variance of its loadings is computed again from
         the data, and bounds are proven again within the time given. It is confirmed if its `lower` is that variance,
         if its loadings keep the constraint as well as it says, if a bound no larger than its `upper`, up to the
         relative tolerance `tol` of the caller, is proven, and if "optimal" stands only where both agree to `tol`.
+        Weights and covariates must be those of the certificate.
         """
-        return _CONFIRMATIONS[0](self, X, seconds=seconds, tol=tol)
+        given = SampleArguments(sample_weight, covariates, missing)
+        return _CONFIRMATIONS[0](self, X, of_samples=given, seconds=seconds, tol=tol)
 
     def dense(self) -> Array:
         """Return the components as rows, (n_components, n_features)."""

@@ -11,20 +11,30 @@ from rspca.certificates.certificate import REACHED_TOL, Certificate, confirms, s
 from rspca.certificates.certify import certify, given_earlier, variance_given
 from rspca.certificates.joint import certify_joint, given_vectors, value_given
 from rspca.certificates.joint_certificate import JointCertificate, confirms_sets
-from rspca.operators.convert import as_operator
+from rspca.operators.prepared import SampleArguments, check_said, operator_of
 
 
 @confirms
-def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, seconds: float, tol: float) -> bool:
+def confirmed(
+    certificate: Certificate,
+    X: Any,
+    *,
+    after: Any,
+    deflation: str,
+    of_samples: SampleArguments,
+    seconds: float,
+    tol: float,
+) -> bool:
     """Return whether the data confirm a certificate, as :meth:`Certificate.verify` describes it."""
     check_real("tol", tol, 0.0, strict=True)
-    n_features = as_operator(X).shape[1]
+    n_features = operator_of(X, of_samples.missing).shape[1]
     if n_features != certificate.n_features:
         raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
     count = 0 if after is None or np.size(after) == 0 else len(np.atleast_2d(after))
     if set(given_earlier(count)) != {words for words in certificate.assumptions if words.startswith("given the ")}:
         said = ", ".join(certificate.assumptions)
         raise ValueError(f"after holds {count} component(s), and the certificate says: {said}. Give those before.")
+    check_said(certificate.assumptions, X, of_samples, certificate.center)
     loadings = np.zeros(certificate.n_features)
     loadings[certificate.support] = certificate.loadings
     prepared: dict[str, Any] = {
@@ -32,6 +42,7 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
         "deflation": deflation,
         "center": certificate.center,
         "scale": certificate.scale,
+        "of_samples": of_samples,
     }
     reached = variance_given(X, loadings, **prepared)
     honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached
@@ -42,14 +53,17 @@ def confirmed(certificate: Certificate, X: Any, *, after: Any, deflation: str, s
 
 
 @confirms_sets
-def confirmed_set(certificate: JointCertificate, X: Any, *, seconds: float, tol: float) -> bool:
+def confirmed_set(
+    certificate: JointCertificate, X: Any, *, of_samples: SampleArguments, seconds: float, tol: float
+) -> bool:
     """Return whether the data confirm a joint certificate, as :meth:`JointCertificate.verify` describes it."""
     check_real("tol", tol, 0.0, strict=True)
-    n_features = as_operator(X).shape[1]
+    n_features = operator_of(X, of_samples.missing).shape[1]
     if n_features != certificate.n_features:
         raise ValueError(f"X has {n_features} features; the certificate is of data with {certificate.n_features}.")
     shared = certificate.measure == "shared"
-    prepared: dict[str, Any] = {"center": certificate.center, "scale": certificate.scale}
+    check_said(certificate.assumptions, X, of_samples, certificate.center)
+    prepared: dict[str, Any] = {"center": certificate.center, "scale": certificate.scale, "of_samples": of_samples}
     vectors = given_vectors(certificate.dense(), certificate.ks, n_features)
     reached, off = value_given(X, vectors, certificate.constraint, shared=shared, **prepared)
     honest = (1.0 - tol) * reached <= certificate.lower <= (1.0 + REACHED_TOL) * reached

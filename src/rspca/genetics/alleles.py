@@ -100,12 +100,21 @@ def matched_scores(op: OperatorMixin, matched: Matched, weights: Array, mean: Ar
     return np.asarray(part.matmat(np.where(swapped, -weights, weights).T) + constant.astype(part.dtype))
 
 
-def matched_squares(op: OperatorMixin, matched: Matched, mean: Array) -> Array:
-    """Return the sum over people of (copies of the model's allele - mean)^2, of SNPs that are all used."""
+class Counted(NamedTuple):
+    """SNPs of a model in another study: copies of the model's allele less the mean are signs * (data - mean)."""
+
+    operator: OperatorMixin
+    mean: Array
+    signs: Array
+
+
+def counted_as_in(matched: Matched, op: OperatorMixin, mean: Array) -> Counted:
+    """Return the SNPs of a model, all of which must be used, in another study."""
     if matched.unused():
         raise ValueError(f"{matched.unused()}. Give data with all of them, on a strand that is known.")
-    about = np.where(matched.status == "swapped", 2.0 - mean, mean)
-    return _matched_columns(op, matched.columns, about).column_sq_norms(about)
+    swapped = matched.status == "swapped"
+    about = np.where(swapped, 2.0 - mean, mean)
+    return Counted(_matched_columns(op, matched.columns, about), about, np.where(swapped, -1.0, 1.0))
 
 
 def _matched_columns(op: Any, columns: Array, fill: Array) -> OperatorMixin:

@@ -37,8 +37,9 @@ from rspca.methods.combinations import TOGETHER, check_combination
 from rspca.methods.registry import Method, MethodSettings
 from rspca.methods.together import Restrictions, together
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, balanced
-from rspca.operators.prepared import Prepared, prepared
+from rspca.operators.convert import balanced
+from rspca.operators.missing import check_missing
+from rspca.operators.prepared import Prepared, SampleArguments, checked_samples, operator_of, prepared
 
 OPTIONS = {name: value for name, value in Options()._asdict().items() if name != "groups"}
 """Options of method="rspca" that are arguments of `decompose`, with their defaults."""
@@ -63,6 +64,7 @@ class Settings(NamedTuple):
     mode: Mode | None
     """How components are found together; None if one by one."""
     nonnegative: bool
+    missing: str = "error"
 
 
 def checked_settings(given: Mapping[str, Any]) -> Settings:
@@ -90,15 +92,19 @@ def checked_settings(given: Mapping[str, Any]) -> Settings:
         certify_seconds=given["certify_seconds"],
         mode=mode,
         nonnegative=given["nonnegative"],
+        missing=check_missing(given.get("missing", "error")),
         **rest,
     )
 
 
-def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decomposition:
+def decompose_checked(
+    X: Any, settings: Settings, loop: LoopOptions, sample_weight: Any = None, covariates: Any = None
+) -> Decomposition:
     """Return sparse principal components for settings that are checked; what depends on the data is checked here."""
     check_listener("on_step", loop.on_step)
     check_listener("on_component", loop.on_component)
-    op, method, n_components, rng = as_operator(X), settings.method, settings.n_components, settings.rng
+    op, method = operator_of(X, settings.missing), settings.method
+    n_components, rng = settings.n_components, settings.rng
     n = op.shape[1]
     ks = check_sparsity(settings.k, check_n_components(n_components, op.shape), n)
     ks_samples = _sample_sparsity(settings, op)
@@ -109,11 +115,18 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
         raise ValueError(
             f"{argument('deflation', 'hotelling')} is for a Gram matrix: give GramOperator(A), or choose 'schur'."
         )
+    given = SampleArguments(sample_weight, covariates, settings.missing)
+    samples = checked_samples(op, given, settings.center)
+    if ks_samples and (samples.weights is not None or samples.design is not None):
+        raise ValueError(
+            "side='both' chooses samples too, which neither sample_weight nor covariates can have a say in. Leave them "
+            "out, or give side='features'."
+        )
     before = op.passes
     sketched = method.rounds and settings.run.options["solver"] == "linearized"
     check_memory(op, max(ks), sketched=sketched, n_components=n_components)
     keep_freed_blocks()
-    data = prepared(op, center=settings.center, scale=settings.scale, n_components=n_components)
+    data = prepared(op, center=settings.center, scale=settings.scale, n_components=n_components, **samples._asdict())
     op, run, prove = data.operator, settings.run, None
     if method.rounds:
         run = run._replace(options={**run.options, "groups": limits})
@@ -151,6 +164,10 @@ def decompose_checked(X: Any, settings: Settings, loop: LoopOptions) -> Decompos
         passes=op.passes - before,
         has_samples=op.has_samples,
         n_samples=data.n_samples,
+        total_weight=data.total_weight,
+        fill=data.fill,
+        missing_share=data.missing_share,
+        taken_off=data.taken_off,
         joint_gain=joined.gain,
         joint_certificate=joined.certificate,
     )

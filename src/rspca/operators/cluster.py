@@ -88,9 +88,13 @@ class ClusterOperator(DataOperator):
         with losses_reported(self.client):
             return self.client.submit(function, *arguments, pure=False)
 
-    def _reduced(self, method: str, arguments: tuple[Any, ...], add: Any) -> Any:
-        """Return the results of this method of all blocks, added up by the workers in a fixed order. One request."""
-        futures = self._submit(method, [arguments] * len(self.blocks))
+    def _reduced(self, method: str, arguments: tuple[Any, ...], add: Any, weights: Array | None = None) -> Any:
+        """Return the results of this method of all blocks, added up by the workers in a fixed order. One request.
+
+        With weights each block gets those of its rows as another argument.
+        """
+        each = [arguments if weights is None else (*arguments, weights[part]) for part in self._slices]
+        futures = self._submit(method, each)
         while len(futures) > 1:
             pairs = self._map(add, futures[:-1:2], futures[1::2])
             futures = [*pairs, *futures[len(futures) - len(futures) % 2 :]]
@@ -241,6 +245,67 @@ class ClusterOperator(DataOperator):
         self._meter.add(self._share)
         moments: Moments = self._reduced("counted_moments", (), added_moments)[0]
         return moments
+
+    # --- samples that count differently, and missing values ---------------------------------------------------------
+
+    def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
+        """Weighted sums of the columns, and of their squares about a shift."""
+        self._meter.add(self._share)
+        if self.axis == 0:
+            each = [(weights[part], shift) for part in self._slices]
+        else:
+            each = [(weights, None if shift is None else shift[part]) for part in self._slices]
+        sums, squares = zip(*self._call_blocks("weighted_sums", each), strict=True)
+        return self._joined(sums), self._joined(squares)
+
+    def weighted_gram_and_scores(self, V: Array, shift: Array | float, weights: Array) -> tuple[Array, Array]:
+        """X' diag(w) T and T = X V - 1 shift'; one request if blocks are whole rows."""
+        if self.axis == 1:
+            return super().weighted_gram_and_scores(V, shift, weights)
+        self._meter.add(self._share)
+        V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
+        answers = self._call_blocks("weighted_gram_and_scores", [(V, shift, weights[part]) for part in self._slices])
+        products, scores = zip(*answers, strict=True)
+        return self._sum(products, (self.shape[1], *V.shape[1:])), np.concatenate(scores)
+
+    def weighted_gram_matrix(self, support: Array, weights: Array) -> Array:
+        """X_S' diag(w) X_S in float64, of columns in this process, or of blocks of rows added by the workers."""
+        support = np.asarray(support, dtype=np.intp)
+        if self.axis == 1 or self._computed_here(support):
+            return super().weighted_gram_matrix(support, weights)
+        self._meter.add(self._part(support))
+        return np.asarray(self._reduced("weighted_gram_matrix", (support,), np.add, weights))
+
+    def weighted_gram_between(self, rows: Array, columns: Array, weights: Array) -> Array:
+        """X_R' diag(w) X_C in float64."""
+        rows, columns = np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp)
+        both = np.union1d(rows, columns)
+        if self.axis == 1 or self._computed_here(both):
+            return super().weighted_gram_between(rows, columns, weights)
+        self._meter.add(self._part(both))
+        return np.asarray(self._reduced("weighted_gram_between", (rows, columns), np.add, weights))
+
+    def weighted_moments(self, weights: Array) -> Moments:
+        """Weighted sums and Gram matrix in one read, added up by the workers."""
+        if self.axis == 1:
+            return super().weighted_moments(weights)
+        self._meter.add(self._share)
+        moments: Moments = self._reduced("weighed_moments", (), added_moments, weights)[0]
+        return moments
+
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array] | None:
+        """Sums over what is not missing, and weights of what is."""
+        self._meter.add(self._share)
+        each = [(weights if weights is None or self.axis == 1 else weights[part],) for part in self._slices]
+        answers = self._call_blocks("observed_sums", each)
+        if any(answer is None for answer in answers):
+            return None
+        sums, missing = zip(*answers, strict=True)
+        return self._joined(sums), self._joined(missing)
+
+    def with_missing_as(self, fill: Array) -> OperatorMixin:
+        """Return the data with missing values replaced by the workers."""
+        return self._changed("with_missing_as", [(fill[part] if self.axis == 1 else fill,) for part in self._slices])
 
     def column_sums(self) -> Array:
         """Sum of each column in float64."""

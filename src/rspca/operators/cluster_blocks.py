@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def call_method(block: OperatorMixin, method: str, arguments: tuple[Any, ...]) -
 
         numba.set_num_threads(1)  # the worker already runs a thread for each task
     if method in _COMPUTED:
-        return _COMPUTED[method](block)
+        return _COMPUTED[method](block, *arguments)
     return getattr(block, method)(*arguments)
 
 
@@ -30,15 +31,23 @@ def _sums_and_sq_norms(block: OperatorMixin) -> tuple[Array, Array]:
     return block.column_sums(), block.column_sq_norms()
 
 
-CountedMoments = tuple[Moments, int]
-"""Moments, and number of rows."""
+CountedMoments = tuple[Moments, float]
+"""Moments, and number of rows or their total weight."""
 
 
 def _counted_moments(block: OperatorMixin) -> CountedMoments:
     return block.moments(), block.shape[0]
 
 
-_COMPUTED = {"sums_and_sq_norms": _sums_and_sq_norms, "counted_moments": _counted_moments}
+def _weighed_moments(block: OperatorMixin, weights: Array) -> CountedMoments:
+    return block.weighted_moments(weights), float(weights.sum())
+
+
+_COMPUTED: dict[str, Callable[..., Any]] = {
+    "sums_and_sq_norms": _sums_and_sq_norms,
+    "counted_moments": _counted_moments,
+    "weighed_moments": _weighed_moments,
+}
 """What workers compute of a block beyond its methods, by name."""
 
 

@@ -8,24 +8,15 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.low_rank import GramPart, LowRankUpdate, as_columns, loses_digits, minus_outer, subtract_outer
+from rspca.operators.low_rank import LowRankUpdate, minus_outer, subtract_outer
+from rspca.operators.projected import FIRST_BLOCK, GRAM_MIN_SHARE, LeftProjected, part_of, without_rounding
 from rspca.operators.wrapper import Wrapper
 
 ROWS_MIN_SHARE = 1e-2
 """Arithmetic: share of a direction that must be left for its row to be used; errors grow tenfold at most."""
-GRAM_MIN_SHARE = 1e-6
-"""Arithmetic: share of the trace of a Gram matrix that deflation must leave for a search to use the difference."""
-ROUNDING_MULTIPLE = 4.0
-"""Arithmetic: multiple of the rounding error of a deflated column up to which its length is only rounding."""
-DOUBTFUL_SHARE = {np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-6}
-"""Arithmetic: share of a squared norm below which a difference to it may have lost all its digits."""
 KNOWN_SCORES, P_FACTOR = 0.1, 1.25
 """Arithmetic: error of variances that were taken off, relative to them, up to which the errors of what is left are
 known; and the factor 1.1 / 0.9 by which a projection then differs from that of the exact Gram matrix."""
-
-FIRST_BLOCK = OperatorMixin.first_block
-"""Vectors multiplied at once at first: after a first component several directions have similar variance, and all should
-be seen, also of sparse data."""
 
 
 class Deflated(Wrapper):
@@ -94,7 +85,7 @@ class Deflated(Wrapper):
             return super().column_sq_norms(shift)
         norms = self.inner.sq_norms
         left = norms - 2.0 * self.v * self._gram_v + self.v**2 * (self.v @ self._gram_v)
-        return _without_rounding(left, norms + (np.linalg.norm(self.left) * self.v) ** 2, self)
+        return without_rounding(left, norms + (np.linalg.norm(self.left) * self.v) ** 2, self)
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data plus those of the terms of the scores of v, which are subtracted."""
@@ -124,16 +115,14 @@ class Deflated(Wrapper):
         part = self.v[support]
         if not part.any():
             return self.inner.restrict(support)
-        return _part(self, support, LowRankUpdate(self.inner.restrict(support), self.left, part))
+        return part_of(self, support, LowRankUpdate(self.inner.restrict(support), self.left, part))
 
 
-class ScoreDeflated(Wrapper):
+class ScoreDeflated(LeftProjected):
     """(I - UU')X, the columns of U orthonormal scores of earlier components: Schur deflation, all of it at once.
 
     One component takes A to A - Avv'A / v'Av = X'(I - uu')X, u the unit scores Xv / |Xv|.
     """
-
-    first_block = FIRST_BLOCK
 
     def __init__(
         self,
@@ -144,14 +133,7 @@ class ScoreDeflated(Wrapper):
         loadings: Array | None = None,
         weights: Array | None = None,
     ) -> None:
-        super().__init__(inner)
-        self.U = as_columns(U)
-        if loadings is None:  # nothing is read where nothing was taken off yet
-            loadings = inner.rmatmat(self.U) if self.U.shape[1] else np.empty((inner.shape[1], 0))
-        self.loadings: Array = np.asarray(loadings, dtype=np.float64)
-        """X'U."""
-        self.direction_errors = np.broadcast_to(np.asarray(direction_errors, dtype=float), (self.U.shape[1],))
-        """Bounds on the distance of each u from the unit vector that it stands for."""
+        super().__init__(inner, U, direction_errors, loadings=loadings)
         self.weights = weights
         """W with U = XW, where X'X has an error, which taking off U enlarges; None if it has none or W is unknown."""
 
@@ -179,51 +161,9 @@ class ScoreDeflated(Wrapper):
             weights=weights,
         )
 
-    def matmat(self, V: Array, /) -> Array:
-        """(I - UU') X V."""
-        product = self.inner.matmat(V)
-        return minus_outer(product, self.U, self.U.T @ product)
-
-    def rmatmat(self, U: Array, /) -> Array:
-        """X'(I - UU')U."""
-        return minus_outer(self.inner.rmatmat(U), self.loadings, self.U.T @ U)
-
-    def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
-        """X'T and T = X V, less what U explains of them."""
-        if np.any(shift):  # U'1 does not vanish, so the fused form below would miss a term
-            return super().gram_and_scores(V, shift)
-        product, scores = self.inner.gram_and_scores(V)
-        explained = self.loadings.T @ V
-        return minus_outer(product, self.loadings, explained), minus_outer(scores, self.U, explained)
-
-    def gram(self, V: Array) -> Array:
-        """X'X V less what U explains of it."""
-        return minus_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
-
-    def scores(self, support: Array, loadings: Array) -> Array:
-        """Scores less their part along U, in float64."""
-        return self.unexplained(self.inner.scores(support, loadings))
-
-    def unexplained(self, scores: Array) -> Array:
-        """Return scores less their part along U, twice, so that nothing but rounding is left of it."""
-        for _ in range(2):
-            scores = scores - self.U @ (self.U.T @ scores)
-        return scores
-
-    def columns(self, support: Array, /) -> Array:
-        """X_S - U (X'U)_S'."""
-        return minus_outer(self.inner.columns(support), self.U, self.loadings[support].T)
-
-    def gram_matrix(self, support: Array) -> Array:
-        """X_S'X_S less the part along U, unless most of it would cancel."""
-        gram = self.deflated_gram(self.inner.gram_matrix(support), support)
-        return super().gram_matrix(support) if gram is None else gram
-
     def deflated_gram(self, gram: Array, support: Array) -> Array | None:
         """X_S'X_S less the part along U; None if most of it cancels."""
-        loadings, before = self.loadings[support], float(np.trace(gram))
-        subtract_outer(gram, loadings, loadings)
-        return gram if np.trace(gram) > GRAM_MIN_SHARE * before else None
+        return self.less_explained(gram, support)
 
     def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
         """Return orthonormal scores and their rows, without the directions that U explains."""
@@ -238,34 +178,6 @@ class ScoreDeflated(Wrapper):
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
         return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])
-
-    def column_sq_norms(self, shift: Array | None = None) -> Array:
-        """Squared norms less the squared part along U."""
-        if shift is not None:
-            return super().column_sq_norms(shift)
-        norms = self.inner.sq_norms
-        return _without_rounding(norms - np.einsum("ij,ij->i", self.loadings, self.loadings), norms, self)
-
-    def samples_gram(self, weights: Array | None = None) -> Array:
-        """(I - UU') X W X' (I - UU'), unless that would cancel most of it."""
-        if loses_digits(self, weights):
-            return super().samples_gram(weights)
-        gram = self.inner.samples_gram(weights)
-        gram = gram - self.U @ (self.U.T @ gram)
-        return gram - (gram @ self.U) @ self.U.T
-
-    def rounding_lengths(self) -> Array:
-        """Lengths of the data and of what is taken off."""
-        return self.inner.rounding_lengths() + np.abs(self.loadings).sum(axis=1)
-
-    def data_errors(self) -> Array:
-        """Errors of the columns, and of the directions U: each turns what those before it left."""
-        errors = self.direction_errors * (1.0 + self.direction_errors)
-        rounding = (self.shape[0] + 64) * float(np.finfo(np.float64).eps) * self.inner.rounding_lengths() ** 2
-        squares = self.loadings**2
-        left = self.inner.sq_norms[:, None] - (np.cumsum(squares, axis=1) - squares)
-        lengths = np.sqrt(np.maximum(left, 0.0) + rounding[:, None])
-        return self.inner.data_errors() + (np.abs(self.loadings) + lengths) @ errors
 
     def gram_errors(self) -> Array:
         """Errors of X'X, which taking off U enlarges.
@@ -287,33 +199,3 @@ class ScoreDeflated(Wrapper):
         if self.dtype == np.float64:
             return self
         return ScoreDeflated(self.inner.to_float64(), self.U, self.direction_errors, weights=self.weights)
-
-    def restrict(self, support: Array) -> OperatorMixin:
-        """X_S - U (X'U)_S' as a change of low rank of the restricted data."""
-        return _part(self, support, LowRankUpdate(self.inner.restrict(support), self.U, self.loadings[support]))
-
-
-def _part(op: Wrapper, support: Array, columns: LowRankUpdate) -> OperatorMixin:
-    """Return a few columns of what is left, with their Gram matrix where that of the data is in memory."""
-    return GramPart(columns, op.gram_matrix(support)) if op.gram_in_memory else columns
-
-
-def _without_rounding(left: Array, terms: Array, op: Wrapper) -> Array:
-    """Return differences of squared norms, set to zero where they are below the rounding error of their terms.
-
-    The norms of data far from zero are differences themselves, with larger errors, and the square root of a rounding
-    error is not small. So small differences are computed again from the columns, whose lengths have only their own
-    rounding errors.
-    """
-    eps, lengths, doubtful = float(np.finfo(op.dtype).eps), op.inner.rounding_lengths(), []
-    for part in chunks(len(left), 8):
-        error = np.maximum(64 * eps * terms[part], 2.0 * np.sqrt(terms[part]) * eps * lengths[part])
-        below = left[part] < np.maximum(DOUBTFUL_SHARE[op.dtype] * terms[part], error)
-        doubtful.append(part.start + np.flatnonzero((terms[part] > 0.0) & below))
-        lengths[part] = error
-    small, error = np.concatenate(doubtful), lengths
-    if len(small) and op.has_samples:
-        left[small] = OperatorMixin.column_sq_norms(op.restrict(small))
-        error[small] = (ROUNDING_MULTIPLE * eps * op.rounding_lengths()[small]) ** 2
-    left[left <= error] = 0.0
-    return left

@@ -302,6 +302,27 @@ class DenseOperator(InMemory):
                 squares += weights[part] @ np.square(block if shift is None else block - shift)
         return sums, squares
 
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array] | None:
+        """Sums over what is not NaN, and weights of what is, in float64; None for integers."""
+        if self.X.dtype.kind != "f":
+            return None
+        self._meter.add(self._share)
+        sums, missing = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for part in self._short_blocks():
+            a, b = observed_in(self.X[part], None if weights is None else weights[part])
+            sums += a
+            missing += b
+        return sums, missing
+
+    def with_missing_as(self, fill: Array) -> DenseOperator:
+        """Return the operator of a copy in which NaN is the number of its column."""
+        if self.X.dtype.kind != "f":
+            return self
+        X = np.array(self.X, dtype=self._dtype)
+        for part in self._short_blocks():
+            fill_nan(X[part], fill)
+        return DenseOperator(X, meter=self._meter, share=self._share)
+
     def rows_at(self, rows: Array) -> DenseOperator | None:
         """Return the operator of a copy of some rows; None if they are too large to be copied."""
         if len(rows) * self.X.itemsize * self.shape[1] > SELECTED_BYTES or self._shift is not None:
@@ -341,6 +362,21 @@ class DenseOperator(InMemory):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
+
+
+def observed_in(rows: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return sums over what is not NaN in a block of rows, and weights of what is, in float64."""
+    absent = np.isnan(rows)
+    values = np.where(absent, 0.0, np.asarray(rows, dtype=np.float64))
+    each = np.ones(len(rows)) if weights is None else weights
+    return each @ values, each @ absent
+
+
+def fill_nan(rows: Array, fill: Array) -> None:
+    """Replace NaN in a block of rows by the number of its column, in place."""
+    absent = np.isnan(rows)
+    if absent.any():
+        np.copyto(rows, np.asarray(fill, dtype=rows.dtype), where=absent)
 
 
 def moments_blocks(m: int, n: int) -> Iterator[slice]:

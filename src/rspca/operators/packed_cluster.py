@@ -31,6 +31,22 @@ class PackedCluster(ClusterOperator):
         """Mean over observed calls of each SNP."""
         return self.calls.mean(self.shape[0])
 
+    def rows_at(self, rows: Array) -> PackedCluster:
+        """Return the operator of some people."""
+        blocks = self._submit("rows_at", [(rows,)] * len(self.blocks))
+        ends, shape = np.array([part.stop for part in self._slices]), (len(rows), self.shape[1])
+        return PackedCluster(
+            self.client, blocks, ends, self.axis, shape, self._dtype, meter=self._meter, share=self._share
+        )
+
+    def filled_for(self, weights: Array) -> ClusterOperator:
+        """Return the same genotypes with missing calls filled by weighted means, unless other values were given."""
+        return self._changed("filled_for", [(weights,)] * len(self.blocks))
+
+    def with_missing_as(self, fill: Array) -> PackedCluster:
+        """Return the same genotypes with these values for missing calls."""
+        return self.filled_with(fill)
+
     def select(self, support: Array) -> ClusterOperator:
         """Return the operator of some SNPs, in increasing order, on the same files."""
         return self._fewer(np.asarray(support, dtype=np.intp), "select", 1.0)

@@ -158,6 +158,15 @@ class PackedOperator(DataOperator):
         squares = none * shift**2 + one * (1.0 - shift) ** 2 + two * (2.0 - shift) ** 2
         return one + 2.0 * two + missing * fill, squares + missing * (fill - shift) ** 2
 
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array]:
+        """Sums over observed calls, and weights of missing ones."""
+        calls = self.calls if weights is None else self.weighted_calls(weights)
+        return calls.one + 2.0 * calls.two, np.asarray(calls.missing, dtype=np.float64)
+
+    def with_missing_as(self, fill: Array) -> PackedOperator:
+        """Return the same genotypes with these values for missing calls."""
+        return self.filled_with(fill)
+
     def filled_for(self, weights: Array) -> PackedOperator:
         """Return the same genotypes with missing calls filled by weighted means, unless other values were given."""
         if not self._incomplete.any() or not self._filled_by_means():

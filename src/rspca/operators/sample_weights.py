@@ -15,8 +15,10 @@ LARGEST_RATIO = 1e12
 them, leave nothing of the samples that count least."""
 
 
-def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:
-    """Return weights of samples as float64, one for each, or raise; weights are frequencies, so they add up to > 1."""
+def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight", *, least: float = 1.0) -> Array:
+    """Return weights of samples as float64, one for each, or raise; they are frequencies, which add up to > `least`."""
+    if not hasattr(weights, "__len__") and hasattr(weights, "__array__"):
+        weights = np.asarray(weights)
     if np.ndim(weights) == 0:
         raise TypeError(
             f"{argument(name, weights)} must have one entry for each of the {n_samples} samples; all of them count "
@@ -32,11 +34,11 @@ def checked_weights(weights: Any, n_samples: int, name: str = "sample_weight") -
             f"{name} is negative for sample {first}; weights say how often a sample counts, so they are 0 or more."
         )
     total = float(values.sum())
-    if total <= 1.0:
-        what = "is 0 for every sample" if total == 0.0 else f"adds up to {total:g}"
+    if total <= least:
+        what = "is zero for every sample" if total == 0.0 else f"adds up to {total:g}"
         raise ValueError(
-            f"{name} {what}; weights are frequencies and must add up to more than 1. Multiply normalized weights by "
-            "the number of samples."
+            f"{name} {what}; weights are frequencies and must add up to more than {least:g}. Multiply normalized "
+            "weights by the number of samples."
         )
     used = values[values > 0.0]
     if not np.isfinite(total) or float(used.max()) > LARGEST_RATIO * float(used.min()):

@@ -201,6 +201,30 @@ class SparseOperator(InMemory):
         sums = self._column_totals(np.asarray(self.X.data, dtype=np.float64), weights)
         return moments_about_zero(sums, self.weighted_gram_matrix(np.arange(self.shape[1]), weights))
 
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array]:
+        """Sums over what is not NaN, and weights of what is; zeros that are not stored are observed."""
+        self._meter.add(self._share)
+        data = np.asarray(self.X.data, dtype=np.float64)
+        absent = np.isnan(data)
+        return (
+            self._column_totals(np.where(absent, 0.0, data), weights),
+            self._column_totals(absent.astype(np.float64), weights),
+        )
+
+    def with_missing_as(self, fill: Array) -> SparseOperator:
+        """Return the operator of the same entries with the number of its column for NaN; indices are shared."""
+        absent = np.flatnonzero(np.isnan(self.X.data))
+        data = self.X.data.copy()
+        data[absent] = fill[self._columns_of(absent)]
+        filled = _view(type(self.X), self.shape, (data, self.X.indices, self.X.indptr))
+        return SparseOperator(filled, meter=self._meter, share=self._share)
+
+    def _columns_of(self, entries: Array) -> Array:
+        """Return the columns of stored entries."""
+        if self.X.format == "csr":
+            return np.asarray(self.X.indices[entries])
+        return np.asarray(np.searchsorted(self.X.indptr, entries, side="right") - 1)
+
     def rows_at(self, rows: Array) -> SparseOperator | None:
         """Return the operator of a copy of some rows; None if they are too large to be copied."""
         share = len(rows) / max(1, self.shape[0])

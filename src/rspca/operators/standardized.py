@@ -140,8 +140,8 @@ class Centered(Wrapper):
         return np.where(self.constant, 0.0, lengths) + root * np.abs(mean)
 
     def column_sums(self) -> Array:
-        """Zeros."""
-        return np.zeros(self.shape[1])
+        """Zeros; sums of weighted rows are none, only their sums times the roots of weights are."""
+        return np.zeros(self.shape[1]) if self.row_weights is None else super().column_sums()
 
     def column_sq_norms(self, shift: Array | None = None) -> Array:
         """Sum of squares about the mean."""

@@ -19,7 +19,15 @@ from rspca.base.checks import spelled, without_mask
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
-from rspca.operators.dense import SUMMED_ROWS, DenseOperator, moments_blocks, moments_of, near_means
+from rspca.operators.dense import (
+    SUMMED_ROWS,
+    DenseOperator,
+    fill_nan,
+    moments_blocks,
+    moments_of,
+    near_means,
+    observed_in,
+)
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
 from rspca.operators.sparse_gram import gram_of_rows
@@ -61,6 +69,7 @@ class BlockOperator(DataOperator):
         *,
         dtype: Any = None,
         shift: Array | None = None,
+        fill: Array | None = None,
         meter: Meter | None = None,
     ) -> None:
         super().__init__(source.shape, float_type(np.dtype(source.dtype)) if dtype is None else dtype, meter)
@@ -70,6 +79,8 @@ class BlockOperator(DataOperator):
         self._file = _hdf5_file(source)
         self._file_bytes = _size(self._file)
         self._shift = None if shift is None else np.asarray(shift, dtype=self._dtype)
+        self._fill = fill
+        """What NaN counts as in each column; None if it is an error."""
         self._bytes_each = row_bytes_of(source)
         self._cache = ColumnCache(self.restricted_bytes(1), self.max_memory)
 
@@ -93,18 +104,42 @@ class BlockOperator(DataOperator):
 
     def _floats(self, block: Any) -> Any:
         if scipy.sparse.issparse(block):
-            return block.astype(self._dtype, copy=False)
-        rows = np.asarray(without_mask(block), dtype=self._dtype)
+            rows = block.astype(self._dtype, copy=False)
+            return rows if self._fill is None else _with_filled_entries(rows.tocsr(), self._fill)
+        if self._fill is None:
+            rows = np.asarray(without_mask(block), dtype=self._dtype)
+        else:
+            rows = _with_nan(block, self._dtype)
+            fill_nan(rows, self._fill)
         return rows if self._shift is None else rows - self._shift
+
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array]:
+        """Sums over what is not NaN or masked, and weights of what is, in one read."""
+        sums, missing = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for part, rows in self._with(fill=np.full(self.shape[1], np.nan))._stream():
+            each = None if weights is None else weights[part]
+            a, b = _observed_entries(rows, each) if scipy.sparse.issparse(rows) else observed_in(rows, each)
+            sums += a
+            missing += b
+        return sums, missing
+
+    def with_missing_as(self, fill: Array) -> BlockOperator:
+        """Return the same rows with NaN replaced as they are read."""
+        return self._with(fill=fill)
+
+    def _with(self, **changed: Any) -> BlockOperator:
+        """Return the operator of the same source with other settings, and the same counter of passes."""
+        settings = {"dtype": self._dtype, "shift": self._shift, "fill": self._fill, "meter": self._meter}
+        other = BlockOperator(self.source, self.max_memory, **settings | changed)
+        other._bytes_each = self._bytes_each
+        return other
 
     def shifted(self, shift: Array) -> OperatorMixin:
         """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, with shifted columns separate."""
         if scipy.sparse.issparse(self._reading()(slice(0, 1))):
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
-        return BlockOperator(
-            self.source, self.max_memory, dtype=self._dtype, shift=np.asarray(shift) + before, meter=self._meter
-        )
+        return self._with(shift=np.asarray(shift) + before)
 
     def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
         """Refuse: every column would have to be moved as a whole, again and again."""
@@ -117,7 +152,7 @@ class BlockOperator(DataOperator):
         """X as the exact numbers it holds, converted block of rows by block of rows."""
         if self._dtype == np.float64:
             return self
-        return BlockOperator(self.source, self.max_memory, dtype=np.float64, shift=self._shift, meter=self._meter)
+        return self._with(dtype=np.float64)
 
     def matmat(self, V: Array, /) -> Array:
         """X V."""
@@ -305,6 +340,32 @@ class BlockOperator(DataOperator):
             sums += a
             squares += b
         return sums, squares
+
+
+def _with_nan(block: Any, dtype: np.dtype[Any]) -> Array:
+    """Return a copy of rows as floats, with NaN where they are masked."""
+    rows = np.array(np.ma.getdata(block), dtype=dtype)
+    if np.ma.is_masked(block):
+        rows[np.ma.getmaskarray(block)] = np.nan
+    return rows
+
+
+def _with_filled_entries(rows: Any, fill: Array) -> Any:
+    """Return CSR rows with the number of its column for each NaN."""
+    absent = np.isnan(rows.data)
+    if not absent.any():
+        return rows
+    data = np.where(absent, fill[rows.indices].astype(rows.dtype), rows.data)
+    return type(rows)((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _observed_entries(rows: Any, weights: Array | None) -> tuple[Array, Array]:
+    """Return sums over what is not NaN in sparse rows, and weights of what is."""
+    rows = each_entry_once(rows.tocsr())
+    absent, n = np.isnan(rows.data), rows.shape[1]
+    each = np.ones(len(rows.data)) if weights is None else np.repeat(weights, np.diff(rows.indptr))
+    values = np.where(absent, 0.0, rows.data.astype(np.float64))
+    return np.bincount(rows.indices, each * values, minlength=n), np.bincount(rows.indices, each * absent, minlength=n)
 
 
 def _dense64(block: Any) -> Array:

@@ -129,16 +129,13 @@ class Weighted(Wrapper):
         return self if self.dtype == np.float64 else Weighted(self.inner.to_float64(), self.weights)
 
 
-def weighted(op: OperatorMixin, weights: Array) -> OperatorMixin:
-    """Return data whose samples count `weights` times; those of weight 0 are left out where that saves work.
-
-    Weights are checked. If all that are left are 1, the data themselves are returned: nothing is multiplied.
-    """
+def without_unused(op: OperatorMixin, weights: Array) -> tuple[OperatorMixin, Array, Array | None]:
+    """Return data and weights without samples of weight 0, and the others, where that saves work; else as they are."""
     used = np.flatnonzero(weights)
-    if len(used) < len(weights):
-        selected = op.rows_at(used)
-        if selected is not None:
-            op, weights = selected, weights[used]
-    if np.all(weights == 1.0):
-        return op
-    return Weighted(op.filled_for(weights), weights)
+    selected = op.rows_at(used) if len(used) < len(weights) else None
+    return (op, weights, None) if selected is None else (selected, weights[used], used)
+
+
+def weighted(op: OperatorMixin, weights: Array) -> OperatorMixin:
+    """Return data whose samples count `weights` times, which are checked; the data themselves if all are 1."""
+    return op if np.all(weights == 1.0) else Weighted(op.filled_for(weights), weights)

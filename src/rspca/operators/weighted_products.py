@@ -23,6 +23,14 @@ class WeightedProducts(GramProducts):
         """Return the data with missing values filled by means of these weights; the same if nothing is missing."""
         return self
 
+    def observed_sums(self, weights: Array | None) -> tuple[Array, Array] | None:
+        """Return sums of w_i x_ij over what is not missing, and weights of what is; None if nothing can be missing."""
+        return None
+
+    def with_missing_as(self, fill: Array) -> Any:
+        """Return the data with missing values replaced, by one number for each column."""
+        return self
+
     def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
         """Sums over samples of w_i x_ij and of w_i (x_ij - shift_j)^2, float64."""
         n = self.shape[1]
