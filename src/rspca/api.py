@@ -138,6 +138,8 @@ def certify(
     sample_weight: Any = None,
     covariates: Any = None,
     missing: str = "error",
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate: ...
@@ -161,6 +163,8 @@ def certify(
     sample_weight: Any = None,
     covariates: Any = None,
     missing: str = "error",
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> JointCertificate: ...
@@ -183,6 +187,8 @@ def certify(
     sample_weight: Any = None,
     covariates: Any = None,
     missing: str = "error",
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate | JointCertificate:
@@ -209,6 +215,8 @@ def certify(
         What holds between several components: orthogonal loadings, uncorrelated scores, or no common features.
     shared_support : bool
         Whether several components use the same k features.
+    groups, max_per_group
+        As in :class:`SparsePCA`, with one component: at most so many features of each group.
     seconds : float
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
@@ -247,10 +255,16 @@ def certify(
                 f"{argument('after')} goes before one component; with {argument('n_components', n_components)} all are "
                 "certified as a set. Leave one of them out."
             )
+        if groups is not None:
+            raise ValueError(
+                f"{argument('groups')} goes with one component here; several that keep to groups are certified by "
+                "fit(certify=True) with joint, constraint or shared_support."
+            )
         return certify_joint(X, k, n_components, constraint=constraint, shared_support=shared_support, **settings)
     if constraint is not None or shared_support:
         name = "constraint" if constraint is not None else "shared_support"
         raise ValueError(f"{argument(name)} is about several components: give {argument('n_components')}.")
+    settings |= {"groups": groups, "max_per_group": max_per_group}
     return certify_one(X, k, after=after, deflation=deflation, **settings)
 
 

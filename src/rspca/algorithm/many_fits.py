@@ -216,11 +216,14 @@ def best_climbs(
     return climb_together(fits, again, ks, choice, exchanges=True)
 
 
-def rough_directions(fits: ManyFits, which: Array, rng: np.random.Generator) -> Array:
-    """Return a direction of large variance for each of some fits, from power steps that begin with random signs."""
+def rough_directions(fits: ManyFits, which: Array, rng: np.random.Generator, *, together: bool = False) -> Array:
+    """Return a direction of large variance for each of some fits, from power steps that begin with random signs.
+
+    `together` makes them orthogonal after each step: several directions of one fit.
+    """
     V = rng.integers(0, 2, (fits.op.shape[1], len(which))) * 2.0 - 1.0
     for _ in range(budgets.MANY_FITS_POWER_STEPS):
         V = fits.products(fits.dense_scores(V, which), which)
         lengths = np.linalg.norm(V, axis=0)
-        V = V / np.where(lengths > 0.0, lengths, 1.0)
+        V = np.linalg.qr(V)[0] if together else V / np.where(lengths > 0.0, lengths, 1.0)
     return V

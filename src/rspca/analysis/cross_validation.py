@@ -1,19 +1,18 @@
-"""Cross-validation of k: the variance of samples that a fit has not seen, and the k that the one-standard-error rule takes."""
+"""Cross-validation of k: the variance of samples that a fit has not seen, and the one-standard-error rule."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rspca.algorithm.feature_limits import Groups
-from rspca.algorithm.many_fits import ManyFits, Start, best_climbs
+from rspca.algorithm.many_fits import End, ManyFits, Start, best_climbs
 from rspca.analysis.resampling import Loadings, Resampler
 from rspca.base.arguments import argument
 from rspca.base.checks import check_integer, check_length
-from rspca.base.types import Array, OnStep, Step
+from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.prepared import Samples
 
@@ -80,6 +79,11 @@ class FoldFits:
         self._fits = ManyFits(self._resampler.operator, np.sqrt(self._train[:, each]), self._resampler.basis, factors)
         self._single = one
         self._totals = self._held_out_totals()
+        self._chosen = list[Array]()
+        """Orthonormal directions of the components that are taken off, a column for each fold."""
+        self._ends, self._shares = list[End](), np.zeros((len(folds), len(ks)))
+        self._before = np.zeros(len(folds))
+        """Held-out share of the components that are taken off."""
 
     def shares(self, found: Sequence[Loadings], rng: np.random.Generator) -> Array:
         """Return the held-out share of each fold (rows) and each k (columns); `found` are those of all samples."""
@@ -94,15 +98,38 @@ class FoldFits:
                 loadings = vector[support]
                 starts.append(Start(start.fit * len(ks) + place, support, loadings))
         ends = best_climbs(fits, starts, ks * len(self._totals), self._resampler.choice)
+        self._ends = ends
         out = np.empty(fits.count)
         for part in chunks(fits.count, 8 * fits.op.shape[1], 1 << 27):
             V = np.zeros((fits.op.shape[1], part.stop - part.start))
             for place, end in enumerate(ends[part]):
                 V[end.support, place] = end.loadings
+            for chosen in self._chosen:  # what a component adds to the span of those before it
+                earlier = chosen[:, self._fold[part]]
+                V -= earlier * np.einsum("ij,ij->j", earlier, V)
+            lengths = np.linalg.norm(V, axis=0)
+            V /= np.where(lengths > 0.0, lengths, 1.0)
             V = V if fits.factors is None else V * fits.factors[:, part]
             scores = np.asarray(fits.op.matmat(V), dtype=np.float64)
             out[part] = self._held_out_squares(scores, self._fold[part])
-        return out.reshape(len(self._totals), len(ks)) / self._totals[:, None]
+        shares = out.reshape(len(self._totals), len(ks)) / self._totals[:, None]
+        self._shares = shares
+        return shares + self._before[:, None]
+
+    def take_off(self, place: int) -> None:
+        """Take the components that each fold found at one k off the fits of this fold at every k."""
+        chosen = [self._ends[fold * len(self._ks) + place] for fold in range(len(self._totals))]
+        self._before = self._before + self._shares[:, place]
+        directions = np.zeros((self._fits.op.shape[1], len(chosen)))
+        for fold, end in enumerate(chosen):
+            directions[end.support, fold] = end.loadings
+        for earlier in self._chosen:
+            directions -= earlier * np.einsum("ij,ij->j", earlier, directions)
+        lengths = np.linalg.norm(directions, axis=0)
+        self._chosen.append(directions / np.where(lengths > 0.0, lengths, 1.0))
+        scores = np.column_stack([end.scores for end in chosen])
+        self._fits.take_off(scores[:, self._fold])
+        self._single.take_off(scores)
 
     def _held_out_squares(self, scores: Array, folds: Array) -> Array:
         """Return the sums of squares of held-out scores, about what the training samples say of mean and covariates."""
@@ -138,42 +165,17 @@ class FoldFits:
         return np.asarray(self._explained(block, fold))
 
 
-class Suggested(NamedTuple):
-    """Held-out shares of each k: mean and standard error over folds, and the k that they suggest."""
-
-    mean: Array
-    se: Array
-    place: int
-    why: str
-
-
-def one_standard_error(ks: Sequence[int], shares: Array) -> Suggested:
-    """Return the smallest k whose mean held-out share is within one standard error of the best.
-
-    The standard error is that of the difference to the best k over the folds: how much variance a fold has is the same
-    for all k and says nothing of k.
-    """
-    mean, count = shares.mean(axis=0), len(shares)
-    se = shares.std(axis=0, ddof=1) / np.sqrt(count)
+def one_standard_error(ks: Sequence[int], means: Sequence[float], errors: Sequence[float]) -> tuple[int, str]:
+    """Return the place of the smallest k whose held-out share is within one standard error of the best, and why."""
+    mean = np.asarray(means)
     best = int(np.argmax(mean))
-    difference = shares[:, [best]] - shares
-    margin = difference.std(axis=0, ddof=1) / np.sqrt(count)
-    place = int(np.argmax(mean >= mean[best] - margin))
-    why = (
-        f"the fewest features whose held-out variance, {100 * mean[place]:.3g} %, is within one standard error of the "
-        f"best, {100 * mean[best]:.3g} % with {ks[best]}"
-    )
+    place = int(np.argmax(mean >= mean[best] - errors[best]))
     if place == best:
-        why = f"the most held-out variance, {100 * mean[best]:.3g} %; fewer features have less by over a standard error"
-    return Suggested(mean, se, place, why)
-
-
-def held_out(
-    fits: FoldFits, found: Sequence[Loadings], rng: np.random.Generator, on_step: OnStep | None = None
-) -> Array:
-    """Return the held-out shares, and report that they are known."""
-    started = time.perf_counter()
-    shares = fits.shares(found, rng)
-    if on_step is not None:
-        on_step(Step("held out", 0, len(shares), float(shares.mean()), None, time.perf_counter() - started))
-    return shares
+        return place, (
+            f"the most held-out variance, {100 * mean[best]:.3g} %; with fewer features it is less by more than one "
+            "standard error"
+        )
+    return place, (
+        f"the fewest features whose held-out variance, {100 * mean[place]:.3g} %, is within one standard error of the "
+        f"most, {100 * mean[best]:.3g} % with {ks[best]}"
+    )

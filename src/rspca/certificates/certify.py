@@ -22,6 +22,7 @@ from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.certificate import Certificate, status_of
+from rspca.certificates.grouped import GROUP_WORDS, allowed_support, binding_limits, check_allowed
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
 from rspca.linalg.vectors import inclusion_probabilities, oriented, top_k, unit
@@ -50,6 +51,8 @@ def certify(
     center: bool = True,
     scale: bool | str = False,
     of_samples: SampleArguments = NOTHING_GIVEN,
+    groups: Any = None,
+    max_per_group: int = 1,
     random_state: Any = 0,
     on_step: OnStep | None = None,
 ) -> Certificate:
@@ -62,11 +65,13 @@ def certify(
     check_listener("on_step", on_step)
     given = operator_of(X, of_samples.missing)
     k = check_sparsity(k, 1, given.shape[1])[0]
+    limits = binding_limits(groups, max_per_group, X, given.shape[1], k)
     check_memory(given, k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1])
+    check_allowed(limits, start)
     rng = as_generator(random_state)
     data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale, of_samples)
-    return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
+    return certify_within(data, k, start, limits, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
 
 
 def variance_given(
@@ -155,7 +160,7 @@ def certify_prepared(
         raise RuntimeError(f"The bound {run.upper} is below the variance {lower} of a support: please report this.")
     upper = max(float(run.upper) + margin, lower)
     status = status_of(lower, upper, tol)
-    values = oriented(_best_loadings(op, support))
+    values = oriented(best_loadings(op, support))
     found = Certificate(
         k=k,
         lower=lower,
@@ -177,6 +182,25 @@ def certify_prepared(
         tol=float(tol),
     )
     return found.in_units(size**2)
+
+
+def certify_within(data: Prepared, k: int, start: Array | None, limits: Groups | None, **options: Any) -> Certificate:
+    """Certify prepared data; with limits the component keeps to them, and the bound is that without them."""
+    if limits is None:
+        return certify_prepared(data, k, start, **options)
+    proof = certify_prepared(data.with_operator(data.operator, GROUP_WORDS), k, start, **options)
+    if limits.allow(proof.support):
+        return proof
+    op = data.operator
+    supports = [allowed_support(op, k, limits)]
+    if start is not None and len(start):
+        supports.append(start)
+    exact, ends = op.to_float64(), list[tuple[float, Array, Array]]()
+    for support in supports:
+        loadings = oriented(best_loadings(op, support))
+        ends.append((exact.attained(support, loadings), support, loadings))
+    value, support, loadings = max(ends, key=lambda end: end[0])
+    return proof.of(support, loadings, value)
 
 
 def prover(
@@ -202,7 +226,7 @@ def prover(
     def in_units(op: OperatorMixin) -> OperatorMixin:
         return op if unit == 1.0 else Scaled(op, np.full(op.shape[1], 1.0 / unit))
 
-    words = () if limits is None else ("the bound is for supports without a limit on groups, so it holds with one",)
+    words = () if limits is None else (GROUP_WORDS,)
     if nonnegative:
         words = (*words, "the bound is for loadings of any sign, so it holds where none is negative")
 
@@ -337,10 +361,10 @@ def _given_support(loadings: Any, k: int, n: int) -> Array:
 
 def _evaluated(op: OperatorMixin, support: Array) -> tuple[Array, float]:
     """Return the support with a variance that its best loadings surely have."""
-    return support, op.attained(support, _best_loadings(op, support))
+    return support, op.attained(support, best_loadings(op, support))
 
 
-def _best_loadings(op: OperatorMixin, support: Array) -> Array:
+def best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 

@@ -15,6 +15,10 @@ REDRAW_SHARE = 0.25
 columns all rows are permuted. Drawing again takes longer the more rows are taken: tools/permutation.py."""
 
 
+TRANSPOSED_BYTES = 1 << 20
+"""Bytes of the columns that are transposed at a time; they stay in cache: tools/permutation.py."""
+
+
 def strata_of(labels: Array | None, m: int) -> list[Array]:
     """Return the rows that may change places with each other: those of equal label; all of them without labels."""
     if labels is None:
@@ -25,12 +29,15 @@ def strata_of(labels: Array | None, m: int) -> list[Array]:
 
 
 def permuted_array(X: Array, rng: np.random.Generator, strata: list[Array]) -> Array:
-    """Return an array whose columns are permuted, each by itself, within the strata of rows."""
-    out = np.empty(X.shape, dtype=X.dtype)
-    for part in chunks(X.shape[1], X.shape[0] * X.dtype.itemsize):
-        columns = np.ascontiguousarray(X[:, part].T)  # shuffling contiguous numbers takes a third of the time
-        out[:, part] = permuted_rows(columns, rng, strata).T
-    return out
+    """Return an array, by columns, whose columns are permuted, each by itself, within the strata of rows."""
+    out = np.empty(X.shape[::-1], dtype=X.dtype)
+    for part in chunks(X.shape[1], X.shape[0] * X.dtype.itemsize, TRANSPOSED_BYTES):
+        out[part] = X[:, part].T  # shuffling contiguous numbers takes a third of the time
+        if len(strata) == 1:
+            rng.permuted(out[part], axis=1, out=out[part])
+        else:
+            out[part] = permuted_rows(out[part], rng, strata)
+    return out.T
 
 
 def permuted_rows(values: Array, rng: np.random.Generator, strata: list[Array]) -> Array:
