@@ -167,6 +167,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Covariates, their means, and what they explain of each feature; only after a fit with covariates.
     total_weight_ : float
         Number of samples, or the sum of their weights.
+    preparation_ : tuple of str
+        What was done to the data before components were sought, in words.
     features_ : dict of arrays
         What a table knows of its features, one entry each; only after a fit on a table.
     term_weights_ : TermWeights
@@ -307,6 +309,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if found.joint_gain is not None:
             self.joint_gain_ = found.joint_gain
         self.total_weight_ = found.total_weight
+        self.preparation_ = found.preparation
         if found.missing_share is not None:
             self.missing_share_, self.missing_fill_ = found.missing_share, np.asarray(found.fill)
         if found.taken_off is not None:

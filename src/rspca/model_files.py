@@ -18,6 +18,7 @@ from rspca.base.checks import check_integer, check_real, is_missing, reason, sho
 from rspca.base.memory import check_room
 from rspca.certificates.certificate import Certificate
 from rspca.certificates.joint import JointCertificate
+from rspca.certificates.stored import word
 from rspca.formats.archives import checked_sparse, npz_arrays
 from rspca.formats.term_weights import LONGEST_TERM, TermWeights
 from rspca.operators.covariates import Covariate
@@ -64,6 +65,7 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     if hasattr(model, "joint_gain_"):
         meta["joint_gain"] = float(model.joint_gain_)
     meta["total_weight"] = float(model.total_weight_)
+    meta["preparation"] = list(model.preparation_)
     for name in _MISSING:
         if hasattr(model, name):
             arrays[name] = getattr(model, name)
@@ -114,6 +116,7 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
             raise ValueError(f"{name} is not a vector of {length} finite numbers")
         setattr(model, name, array)
     model.total_weight_ = check_real("total_weight_", meta.get("total_weight", float(model.n_samples_)), 0.0)
+    model.preparation_ = tuple(word(words) for words in meta.get("preparation", ()))
     for name in _MISSING:
         if name in arrays:
             setattr(model, name, _finite(name, arrays[name], (model.n_features_in_,)))

@@ -15,21 +15,23 @@ def close_to(op):
     return {"rtol": 1e-4, "atol": 1e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
 
 
-def about(X, shift):
-    return (X - shift).T @ (X - shift)
+def about(X, shift, ones=None):
+    Z = X - np.outer(np.ones(len(X)) if ones is None else ones, np.broadcast_to(shift, X.shape[1]))
+    return Z.T @ Z
 
 
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_moments_are_those_of_the_matrix_about_the_shift_that_they_state(name, tmp_path):  # issue 16, item 3
     op, X = OPERATORS[name](tmp_path)
     moments = op.moments()
-    np.testing.assert_allclose(moments.sums, (X - moments.shift).sum(axis=0), **close_to(op))
-    np.testing.assert_allclose(moments.gram, about(X, moments.shift), **close_to(op))
+    ones = op.intercept  # roots of weights where samples have them
+    np.testing.assert_allclose(moments.sums, ones @ (X - np.outer(ones, moments.shift)), **close_to(op))
+    np.testing.assert_allclose(moments.gram, about(X, moments.shift, ones), **close_to(op))
     assert moments.sums.dtype == moments.gram.dtype == np.float64
     assert np.all(moments.lengths**2 >= np.diagonal(moments.gram) * (1.0 - 1e-12))
-    mean = X.mean(axis=0)
-    moved = moments.about(mean, len(X))
-    np.testing.assert_allclose(moved.gram, about(X, mean), **close_to(op))
+    mean = ones @ X / (ones @ ones)
+    moved = moments.about(mean, op.total_weight)
+    np.testing.assert_allclose(moved.gram, about(X, mean, ones), **close_to(op))
     np.testing.assert_allclose(moved.sums, 0.0, atol=1e-3 if op.dtype == np.float32 else 1e-9)
     assert np.all(moved.lengths >= moments.lengths)
 
@@ -38,16 +40,19 @@ def test_moments_are_those_of_the_matrix_about_the_shift_that_they_state(name, t
 def test_gram_matrices_about_means_and_between_features_are_those_of_the_matrix(name, tmp_path):  # issue 16, item 3
     op, X = OPERATORS[name](tmp_path)
     n = X.shape[1]
-    mean, S, T = X.mean(axis=0), np.arange(1, n, 2), np.array([0, n - 1])
+    ones = op.intercept
+    mean, S, T = ones @ X / (ones @ ones), np.arange(1, n, 2), np.array([0, n - 1])
     for seen in (op, WithMoments(op)):
         for support in (S, np.arange(n)):
             np.testing.assert_allclose(
-                seen.gram_about(support, mean), about(X[:, support], mean[support]), **close_to(op)
+                seen.gram_about(support, mean), about(X[:, support], mean[support], ones), **close_to(op)
             )
         np.testing.assert_allclose(seen.gram_matrix(S), about(X[:, S], 0.0), **close_to(op))
         np.testing.assert_allclose(seen.column_sums(), X.sum(axis=0), **close_to(op))
         np.testing.assert_allclose(seen.column_sq_norms(), np.sum(X**2, axis=0), **close_to(op))
-        np.testing.assert_allclose(seen.column_sq_norms(mean), np.sum((X - mean) ** 2, axis=0), **close_to(op))
+        squares = np.sum((X - np.outer(ones, mean)) ** 2, axis=0)
+        np.testing.assert_allclose(seen.column_sq_norms(mean), squares, **close_to(op))
+        np.testing.assert_allclose(seen.means, mean, **close_to(op))
         np.testing.assert_allclose(seen.gram_between(S, T), X[:, S].T @ X[:, T], **close_to(op))
 
 

@@ -19,10 +19,13 @@ from support.operators import (
     deflated,
     floats,
     in_parts,
+    projected,
     scaled,
     score_deflated,
     standardized_and_score_deflated,
     unit,
+    weighted,
+    weighted_and_centered,
 )
 
 import rspca
@@ -40,7 +43,8 @@ def test_an_operator_agrees_with_the_matrix_it_stands_for(name, tmp_path):
 @pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
 def test_an_operator_can_be_centered_and_scaled_whatever_it_is(name, tmp_path):
     op, X = OPERATORS[name](tmp_path)
-    Z = (X - X.mean(axis=0)) * 0.5
+    ones = op.intercept  # roots of weights where samples have them
+    Z = (X - np.outer(ones, ones @ X / (ones @ ones))) * 0.5
     standardized = Scaled(Centered(op), np.full(X.shape[1], 0.5))
     V = np.random.default_rng(3).standard_normal((X.shape[1], 2))
     close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
@@ -55,10 +59,11 @@ def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(n
     op, X = OPERATORS[name](tmp_path)
     V, shift = np.random.default_rng(4).standard_normal((X.shape[1], 2)), np.array([0.7, -1.3])
     close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
-    np.testing.assert_allclose(op.gram_and_scores(V, shift)[0], X.T @ (X @ V - shift), **close)
-    np.testing.assert_allclose(op.gram_and_scores(V[:, 0], 0.7)[0], X.T @ (X @ V[:, 0] - 0.7), **close)
+    ones = op.intercept
+    np.testing.assert_allclose(op.gram_and_scores(V, shift)[0], X.T @ (X @ V - np.outer(ones, shift)), **close)
+    np.testing.assert_allclose(op.gram_and_scores(V[:, 0], 0.7)[0], X.T @ (X @ V[:, 0] - 0.7 * ones), **close)
     means = np.linspace(-1.0, 1.0, X.shape[1])
-    np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - means) ** 2, axis=0), **close)
+    np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - np.outer(ones, means)) ** 2, axis=0), **close)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -274,7 +279,19 @@ def test_a_wrapper_counts_the_passes_of_the_data_inside(wrapper):
     assert op.passes == inner.passes > 0
 
 
-@pytest.mark.parametrize("wrapper", [centered, scaled, deflated, score_deflated, standardized_and_score_deflated])
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        centered,
+        scaled,
+        deflated,
+        score_deflated,
+        standardized_and_score_deflated,
+        weighted,
+        weighted_and_centered,
+        projected,
+    ],
+)
 def test_wrapping_keeps_a_gram_product_at_one_pass(wrapper):
     op, _ = wrapper(rspca.as_operator(floats()), floats())
     assert cost(op, lambda: op.gram(np.ones((N, 2)))) == 1.0

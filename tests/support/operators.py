@@ -11,8 +11,10 @@ import rspca
 from rspca.operators import Centered, Deflated, GramOperator, Scaled, ScoreDeflated
 from rspca.operators import streamed as blocks
 from rspca.operators.low_rank import LowRankUpdate
+from rspca.operators.projected import Projected
 from rspca.operators.stored_rows import SomeColumns, StoredRows
 from rspca.operators.streamed import BlockOperator
+from rspca.operators.weighted import Weighted
 
 M, N = 11, 8
 SUPPORT = np.array([1, 2, 5, 7])
@@ -284,7 +286,28 @@ def standardized_and_deflated(op, X):
     return deflated(*scaled(*centered(op, X)))
 
 
+def weights_of(m):
+    """Weights of samples: one of them 0, others whole numbers and fractions."""
+    return np.concatenate([[0.0, 3.0], np.random.default_rng(9).uniform(0.5, 2.0, m - 2)])
+
+
+def weighted(op, X):
+    w = weights_of(X.shape[0])
+    return Weighted(op, w), np.sqrt(w)[:, None] * X
+
+
+def weighted_and_centered(op, X):
+    w = weights_of(X.shape[0])
+    return Centered(Weighted(op, w)), np.sqrt(w)[:, None] * (X - w @ X / w.sum())
+
+
+def projected(op, X):
+    Q = np.linalg.qr(np.random.default_rng(10).standard_normal((X.shape[0], 2)))[0]
+    return Projected(op, Q), X - Q @ (Q.T @ X)
+
+
 WRAPPERS = [
+    weighted, weighted_and_centered, projected,
     centered, scaled, deflated, deflated_again, score_deflated, low_rank, standardized_and_score_deflated,
     standardized_and_deflated,
 ]  # fmt: skip

@@ -80,6 +80,8 @@ class Decomposition:
     """What missing values of each feature count as, with missing='mean'."""
     missing_share: Array | None = None
     """Share of each feature that is missing, with missing='mean'."""
+    preparation: tuple[str, ...] = ()
+    """What was done to the data, in words."""
     taken_off: Any = None
     """What covariates explain of each feature, where there are any."""
     sample_components: list[Component] = field(default_factory=list)

@@ -11,6 +11,7 @@ import typer
 from rspca.cli.options import Data, Preparing, Seed, Talking, command, whole
 from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import end_early
+from rspca.cli.support.samples import OfSamples
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def certify(
     several: Set,
     certified: Certified,
     source: Source,
+    of_samples: OfSamples,
     talking: Talking,
 ) -> None:
     """Prove how far k features are from the best k features.
@@ -70,6 +72,7 @@ def certify(
     from rspca.cli.support.outputs import check_file
     from rspca.cli.support.progress import shown
     from rspca.cli.support.results import beside_the_model, certificate_document
+    from rspca.operators.prepared import SampleArguments
 
     model, component = certified.model, certified.component
     options = source.options() | {"seconds": seconds, "random_state": seed} | several.options()
@@ -81,25 +84,54 @@ def certify(
                 "--model certifies one of its components: leave -n, --constraint and --shared-support out."
             )
         if source.options() != Preparing().options():
-            raise ValueError("With --model the data are prepared as in its fit: leave --scale and --no-center out.")
+            raise ValueError(
+                "With --model the data are prepared as in its fit: leave --scale, --no-center and --missing out."
+            )
         fitted, file = loaded(model)
         if component > fitted.n_components_:
             raise ValueError(f"--component {component}: {file} has {fitted.n_components_} component(s).")
         options |= {"center": fitted.center, "scale": fitted.scale, "deflation": fitted.deflation}
+        options |= {"missing": fitted.missing}
+        _check_same_samples(fitted, of_samples)
         k = k or len(fitted.supports_[component - 1])
     if k is None:
         raise ValueError("-k is needed, the number of features; or --model, whose component is to be certified.")
     own = None
-    with shown(talking, 1) as tell, opened(data, source, tell, model=fitted, empty="error") as table:
+    with (
+        shown(talking, 1) as tell,
+        opened(
+            data,
+            source,
+            tell,
+            model=fitted,
+            empty="error",
+            missing=source.missing,
+            beside=of_samples.columns(),
+        ) as table,
+    ):
+        options |= of_samples.arguments(table)
         if model is not None:
             options |= component_options(fitted, component, table)
         found = prove(table, k, on_step=tell, **options)
         if model is not None:
-            left_out = {"seconds", "random_state"}
-            own = variance_given(table, **{name: value for name, value in options.items() if name not in left_out})
+            left_out = {"seconds", "random_state", *SampleArguments._fields}
+            given = {name: options[name] for name in SampleArguments._fields if name in options}
+            rest = {name: value for name, value in options.items() if name not in left_out}
+            own = variance_given(table, of_samples=SampleArguments(**given), **rest)
     if out is not None:
         found.save(out)
     document = certificate_document(found, table) | ({} if own is None else {"model_variance": own})
     talking.answer(document, "\n".join([str(found), *beside_the_model(found, own, table)]))
     if found.stopped_by == "interrupt":
         end_early("the proof ended early, and what it had is above.")
+
+
+def _check_same_samples(fitted: Any, of_samples: OfSamples) -> None:
+    """Refuse to certify a component in other data than it was found in: those without its covariates or weights."""
+    has_covariates = of_samples.covariates is not None or of_samples.covariate is not None
+    if hasattr(fitted, "covariates_") != has_covariates:
+        what = "needs" if not has_covariates else "was fitted without"
+        raise ValueError(f"The model {what} covariates: give --covariates and --covariate as in its fit.")
+    weighted = any(words.startswith("samples weighted") for words in fitted.preparation_)
+    if weighted != (of_samples.weights is not None):
+        raise ValueError("The weights of samples are not those of the fit: give --weights as in the fit.")

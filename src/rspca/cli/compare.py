@@ -9,6 +9,7 @@ import typer
 from rspca.cli.options import Csv, Data, OneK, Seed, Talking, command, whole
 from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import and_in, end_early, until_stopped
+from rspca.cli.support.samples import OfSamples
 
 
 @command
@@ -28,6 +29,7 @@ def compare(
     seed: Seed = 0,
     out: Csv = None,
     source: Source,
+    of_samples: OfSamples,
     talking: Talking,
 ) -> None:
     """Every method at the same number of non-zeros, with a proven bound.
@@ -59,7 +61,11 @@ def compare(
     options |= {"n_components": n, "modes": together if n > 1 else None}
     check_file(out)
     count = 2 * len(names) if n == 1 else len(names) + len(together)
-    with shown(talking, count, rows_done, what="method") as tell, opened(data, source, tell) as table:
+    with (
+        shown(talking, count, rows_done, what="method") as tell,
+        opened(data, source, tell, missing=source.missing, beside=of_samples.columns()) as table,
+    ):
+        options |= of_samples.arguments(table)
         found, stopped = until_stopped(lambda keep: run_all(table, k, on_step=tell, on_rows=keep, **options))
     stopped = stopped or (found.certificate is not None and found.certificate.stopped_by == "interrupt")
     if out is not None:

@@ -9,6 +9,7 @@ import typer
 
 from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, command, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
+from rspca.cli.support.samples import OfSamples
 
 if TYPE_CHECKING:
     from rspca.algorithm.results import Component
@@ -47,6 +48,7 @@ def fit(
     ] = False,
     several: Several,
     preparing: Preparing,
+    of_samples: OfSamples,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -59,6 +61,8 @@ def fit(
     rspca fit expression.csv -k 20 -n 5 --joint --certify
     rspca fit expression.csv -k 20 -n 2 --constraint uncorrelated
     rspca fit large.npy -k 100 -n 20 -o out --resume
+    rspca fit expression.csv -k 20 -n 2 --covariates samples.csv --covariate batch,age
+    rspca fit survey.csv -k 20 --weights weight --missing mean
 
     A run that was stopped continues with --resume, with the result of one run. An earlier result in the folder is
     replaced when the new one is complete. Two runs cannot write to one folder at the same time.
@@ -73,7 +77,7 @@ def fit(
     from rspca.cli.support.progress import shown
     from rspca.cli.support.provenance import described, provenance
     from rspca.cli.support.results import model_lines
-    from rspca.estimator import SparsePCA, fit_model
+    from rspca.estimator import FitArguments, SparsePCA, fit_model
     from rspca.methods.decompose import checked_settings
 
     options = _options(k, n, preparing) | {"method": method, "deflation": deflation, "random_state": seed}
@@ -85,14 +89,23 @@ def fit(
         watched = Watched(data)
         with (
             shown(talking, count) as on_step,
-            opened(data, reading, on_step, label=label, watched=watched) as table,
+            opened(
+                data,
+                reading,
+                on_step,
+                label=label,
+                watched=watched,
+                missing=preparing.missing,
+                beside=of_samples.columns(),
+            ) as table,
         ):
+            known = of_samples.arguments(table)
             model.groups = groups_of(groups, table)
             label, samples = labels_of(label, table.sample_names, table.samples)
             inputs = described(data)
             watched.check("its checksum is not that of what was read. Run the command again.")
             options["groups"] = model.groups
-            partial = Partial(out, settings_of(options, reading.given()), data_of(table, inputs))
+            partial = Partial(out, settings_of(options | known, reading.given()), data_of(table, inputs))
             earlier = _earlier(partial, resume=resume and not settings.method.joint)
 
             def store(component: Component) -> None:
@@ -100,8 +113,8 @@ def fit(
                 partial.add(component)
 
             with partial.kept(count):
-                fit_model(model, table, settings, LoopOptions(on_step, store, earlier))
-                scores = model.transform(table)
+                fit_model(model, table, settings, LoopOptions(on_step, store, earlier), FitArguments(**known))
+                scores = model.transform(table, covariates=known.get("covariates"))
                 watched.check(
                     "its scores are of neither the old nor the new data, and nothing was written.", mapped=True
                 )

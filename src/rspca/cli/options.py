@@ -77,13 +77,19 @@ class Preparing:
         typer.Option(metavar="no|yes|patterson", help="Divide columns: yes: unit variance; patterson: genotypes."),
     ] = "no"
     center: Annotated[bool, typer.Option(help="Subtract column means.")] = True
+    missing: Annotated[
+        str, typer.Option(metavar="error|mean", help="Missing values: refused, or the mean of their column.")
+    ] = "error"
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of the library."""
+        """Return the arguments of the library; a stopped run of an earlier version knows nothing of missing values."""
+        if self.missing not in ("error", "mean"):
+            raise ValueError(f"--missing {self.missing} is not known; choose error or mean.")
         known: dict[str, bool | str] = {"no": False, "yes": True, "patterson": "patterson"}
         if self.scale not in known:
             raise ValueError(f"--scale {self.scale} is not known; choose no, yes or patterson.")
-        return {"scale": known[self.scale], "center": self.center}
+        missing = {} if self.missing == "error" else {"missing": self.missing}
+        return {"scale": known[self.scale], "center": self.center, **missing}
 
 
 @dataclass(frozen=True)

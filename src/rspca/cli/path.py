@@ -9,6 +9,7 @@ import typer
 from rspca.cli.options import Csv, Data, Seed, Talking, command, whole_numbers
 from rspca.cli.support.inputs import Source
 from rspca.cli.support.interrupts import and_in, end_early, until_stopped
+from rspca.cli.support.samples import OfSamples
 
 
 @command
@@ -21,6 +22,7 @@ def path(
     seed: Seed = 0,
     out: Csv = None,
     source: Source,
+    of_samples: OfSamples,
     talking: Talking,
 ) -> None:
     """How many features? Variance for each k, a suggested k, and why.
@@ -41,7 +43,11 @@ def path(
     check_file(out)
     options |= {"certify": certify, "seconds": seconds, "random_state": seed}
     count = len(set(wanted))
-    with shown(talking, count, rows_done, what="k") as tell, opened(data, source, tell) as table:
+    with (
+        shown(talking, count, rows_done, what="k") as tell,
+        opened(data, source, tell, missing=source.missing, beside=of_samples.columns()) as table,
+    ):
+        options |= of_samples.arguments(table)
         found, stopped = until_stopped(lambda keep: find_path(table, wanted, on_step=tell, on_rows=keep, **options))
     if out is not None:
         head = ["k", "variance", "share", "upper", "gap", "features"]

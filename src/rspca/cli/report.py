@@ -11,6 +11,7 @@ import typer
 
 from rspca.cli.options import LabelOption, Model, Seed, Talking, command, named_files, whole_numbers
 from rspca.cli.support.inputs import Reading
+from rspca.cli.support.samples import CovariatesOption, covariate_columns, model_covariates
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ def report(
     label: LabelOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page; report.html next to the model.")] = None,
     sections: Sections,
+    covariates: CovariatesOption = None,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -63,7 +65,7 @@ def report(
     sections.ks()  # raises before any work
     together = page.parent.resolve() == file.parent.resolve()  # a fit that runs there would replace one of the two
     with locked_folder(file.parent) if together else nullcontext():
-        _report(file, page, data or [], reading, talking, label, sections)
+        _report(file, page, data or [], reading, talking, label, sections, covariates)
 
 
 def _report(
@@ -74,6 +76,7 @@ def _report(
     talking: Talking,
     label: str | None,
     sections: Sections,
+    covariates: Path | None,
 ) -> None:
     """Write the page of a model."""
     from rspca.analysis.compare import compare as run_all
@@ -88,12 +91,28 @@ def _report(
     content: dict[str, Any] = {"title": file.resolve().parent.name}
     options: dict[str, Any] = {"center": fitted.center, "scale": fitted.scale, "random_state": sections.seed}
     ks = sections.ks()
+    if (ks or sections.compare) and any(words.startswith("samples weighted") for words in fitted.preparation_):
+        raise ValueError(
+            "The model has weights of samples, which a report does not know: leave --path and --compare out, and run "
+            "rspca path and rspca compare with --weights."
+        )
     if data:
         with (
             shown(talking, len(set(ks)), rows_done, what="k") as tell,
-            opened(data, reading, tell, label=label, model=fitted, empty="error", for_scores=True) as table,
+            opened(
+                data,
+                reading,
+                tell,
+                label=label,
+                model=fitted,
+                empty="error",
+                for_scores=True,
+                beside=covariate_columns(fitted, covariates),
+            ) as table,
         ):
-            content |= {"scores": fitted.transform(table), "sample_names": table.sample_names}
+            known = model_covariates(fitted, covariates, table)
+            options |= {"covariates": known, "missing": fitted.missing}
+            content |= {"scores": fitted.transform(table, covariates=known), "sample_names": table.sample_names}
             samples: Any = table.samples
             content["documents"] = documents_of(data, table, reading)
             content["title"] = ", ".join(file.name for file in data)

@@ -9,6 +9,7 @@ import typer
 
 from rspca.cli.options import Model, Talking, command, named_files
 from rspca.cli.support.inputs import Reading
+from rspca.cli.support.samples import CovariatesOption, covariate_columns, model_covariates
 
 if TYPE_CHECKING:
     from rspca.formats.table import Table
@@ -23,6 +24,7 @@ def transform(
         typer.Argument(help="Data with the features of the model.", show_default=False, callback=named_files),
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the scores; stdout if not given.")] = None,
+    covariates: CovariatesOption = None,
     reading: Reading,
     talking: Talking,
 ) -> None:
@@ -41,8 +43,9 @@ def transform(
 
     check_file(out)
     fitted, _ = loaded(model)
-    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True) as table:
-        scores = fitted.transform(table)
+    beside = covariate_columns(fitted, covariates)
+    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True, beside=beside) as table:
+        scores = fitted.transform(table, covariates=model_covariates(fitted, covariates, table))
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
             _report_match(fitted.match(table), table, data, talking)
     if talking.json:

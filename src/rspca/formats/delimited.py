@@ -42,6 +42,8 @@ LOOK_AHEAD, LOOK_AHEAD_CELLS = 20, 1 << 18
 many cells."""
 TEXT_BYTES = 64
 """What a cell of text takes in memory, as a string and its place in a list."""
+READ_MISSING = ("error", "keep")
+"""What may be done with missing cells."""
 LEAST_COUNTED = 5
 """Rows from which a first column 1, 2, 3, ... is more than chance."""
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
@@ -63,12 +65,14 @@ def read_delimited(
     header: bool | None = None,
     row_names: str | bool | None = None,
     encoding: str = "utf-8",
+    missing: str = "error",
 ) -> Named:
     """Return a table of numbers in text: .csv, .tsv, also gzipped.
 
     Columns of text describe the samples and are no features. The first column names the rows if it is text and its
-    entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused, and so are columns
-    that mix text and numbers or write numbers as people do ($1, 10%, 1 234), unless they are labels.
+    entries differ, or if its head is empty, id, index, name or sample. Missing cells are refused unless `missing` is
+    "keep", and so are columns that mix text and numbers or write numbers as people do ($1, 10%, 1 234), unless they are
+    labels.
 
     Parameters
     ----------
@@ -88,7 +92,10 @@ def read_delimited(
         The column that names the rows; True: the first; False: none; None: detected.
     encoding : str
         Encoding of the text.
+    missing : {"error", "keep"}
+        "keep": a missing cell (empty, NA, NaN, ...) of a column of numbers is NaN, for fits with missing="mean".
     """
+    check_choice("missing", missing, READ_MISSING)
     if delimiter is not None:
         check_choice("delimiter", delimiter, DELIMITERS)
     check_row_names(row_names)
@@ -103,7 +110,7 @@ def read_delimited(
         if not first:
             raise ValueError(f"{path} has a line of names and no numbers.")
         wanted = [labels] if isinstance(labels, str) else [str(name) for name in labels]
-        cells = _Cells(path, names, first[0], wanted, row_names)
+        cells = _Cells(path, names, first[0], wanted, row_names, keep_missing=missing == "keep")
         for row in itertools.chain(first, rows):
             cells.add(row)
     except csv.Error as error:
@@ -118,9 +125,16 @@ class _Cells:
     """Cells as they come: numbers in one flat array, columns of text as strings."""
 
     def __init__(
-        self, path: Path, names: list[str] | None, first: Row, labels: list[str], row_names: str | bool | None
+        self,
+        path: Path,
+        names: list[str] | None,
+        first: Row,
+        labels: list[str],
+        row_names: str | bool | None,
+        *,
+        keep_missing: bool,
     ) -> None:
-        self.path, self.width, self.labels = path, len(first.cells), labels
+        self.path, self.width, self.labels, self.keep_missing = path, len(first.cells), labels, keep_missing
         if names is not None and len(names) == self.width - 1:
             names = ["", *names]
         if names is not None and len(names) != self.width:
@@ -151,11 +165,14 @@ class _Cells:
         for j, column in self.text.items():
             column.append(row.cells[j])
         cells = [row.cells[j] for j in self.numeric]
+        if self.keep_missing:
+            cells = ["nan" if is_missing_cell(cell) else cell for cell in cells]
         try:
             found = [float(cell) for cell in cells]
         except ValueError:
             self._refuse(row)
-        if "_" in "".join(cells) or not all(map(math.isfinite, found)):  # Python reads 1_000, other programs do not
+        finite = all(map(math.isfinite, found)) or (self.keep_missing and not any(map(math.isinf, found)))
+        if "_" in "".join(cells) or not finite:  # Python reads 1_000, other programs do not
             self._refuse(row)
         self.values.extend(found)
         self.lines.append(row.line)
@@ -166,13 +183,15 @@ class _Cells:
         last = self.width - 1
         if last in self.text and self.names[last] == f"column{self.width}" and not any(map(str.strip, self.text[last])):
             del self.text[last]  # each line ends with a delimiter
+        values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
+        if self.keep_missing:
+            values = self._with_numbers_found_late(values)
         rows = self.row_names
         if rows is None and self.may_be_named and 0 in self.text and self.names[0] not in self.labels:
             rows = self.names[0]
         for j, column in self.text.items():
             if self.names[j] not in (*self.labels, self.row_names):
                 self._check_text(j, column)
-        values = np.frombuffer(self.values).reshape(len(self.lines), -1) if self.numeric else np.empty((0, 0))
         found = arrange_columns(
             self.path,
             values,
@@ -185,6 +204,21 @@ class _Cells:
         )
         counts = self.may_be_named and 0 in self.numeric and _counts_rows(values[:, 0])
         return replace(found, notes=(*found.notes, self._counted())) if counts else found
+
+    def _with_numbers_found_late(self, values: Array) -> Array:
+        """Return the numbers, with columns that began with a missing cell and hold nothing but numbers."""
+        late = [
+            j
+            for j, column in self.text.items()
+            if self.names[j] not in (*self.labels, self.row_names)
+            and all(is_missing_cell(cell) or is_number(cell) for cell in column)
+        ]
+        columns = {j: values[:, place] for place, j in enumerate(self.numeric)}
+        for j in late:
+            cells = self.text.pop(j)
+            columns[j] = np.array([np.nan if is_missing_cell(cell) else float(cell) for cell in cells])
+        self.numeric = sorted(columns)
+        return np.column_stack([columns[j] for j in self.numeric]) if late else values
 
     def _counted(self) -> str:
         name = self.names[0]
@@ -206,6 +240,8 @@ class _Cells:
         for j in self.numeric:
             cell = row.cells[j]
             if is_missing_cell(cell):
+                if self.keep_missing:
+                    continue
                 raise ValueError(self._missing(row.line, j, cell))
             if not is_number(cell):
                 raise ValueError(self._no_number(row.line, j, cell))
@@ -215,7 +251,12 @@ class _Cells:
 
     def _missing(self, line: int, j: int, cell: str) -> str:
         what = f"{cell!r} is not a number" if cell.strip() else "the cell is empty"
-        return f"{self._place(line, j)}: {what}. Impute or drop what is missing first."
+        option = argument("missing", "mean")
+        how = f"give {option}" if option.startswith("-") else "read with missing='keep' and fit with missing='mean'"
+        return (
+            f"{self._place(line, j)}: {what}. Impute or drop what is missing first; or, for it to count as the mean of "
+            f"its column, {how}."
+        )
 
     def _no_number(self, line: int, j: int, cell: str) -> str:
         advice = advice_for_text(cell, self.names[j], first=j == 0)

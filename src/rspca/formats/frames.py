@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.base.checks import RefusedFile, reason, shown
+from rspca.base.checks import RefusedFile, check_choice, reason, shown
 from rspca.base.files import is_gzipped
 from rspca.base.memory import check_room
 from rspca.formats.columns import (
@@ -29,14 +29,19 @@ CELL_BYTES = 8
 
 
 def read_parquet(
-    path: Path, *, labels: str | Iterable[str] = (), transpose: bool = False, row_names: str | bool | None = None
+    path: Path,
+    *,
+    labels: str | Iterable[str] = (),
+    transpose: bool = False,
+    row_names: str | bool | None = None,
+    missing: str = "error",
 ) -> Named:
     """Return a frame in a .parquet file; it needs pyarrow, the extra ``parquet``.
 
     Columns of numbers or truth values are features. The index that pandas stored names the samples (its levels, joined,
     if it has several, which are labels too); without one, a first column of text whose entries differ does. Other
-    columns describe the samples. Missing entries are refused, and so are columns of lists or records, and text that may
-    be numbers, such as 10%, unless `labels` or `row_names` name it.
+    columns describe the samples. Missing entries are refused unless `missing` is "keep", and so are columns of lists or
+    records, and text that may be numbers, such as 10%, unless `labels` or `row_names` name it.
 
     Parameters
     ----------
@@ -48,7 +53,10 @@ def read_parquet(
         Whether the file has features in rows.
     row_names : str or bool
         The column that names the samples; True: the first; False: none; None: detected.
+    missing : {"error", "keep"}
+        "keep": a missing entry of a column of numbers is NaN, for fits with missing="mean".
     """
+    check_choice("missing", missing, ("error", "keep"))
     check_row_names(row_names)
     try:
         from pyarrow import parquet
@@ -87,7 +95,7 @@ def read_parquet(
         wanted = [*wanted, *index]
     return arrange_columns(
         path,
-        _matrix(path, table, numeric),
+        _matrix(path, table, numeric, keep_missing=missing == "keep"),
         numeric,
         described,
         labels=wanted,
@@ -158,7 +166,7 @@ def _is_numeric(table: Any, name: str) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _matrix(path: Path, table: Any, names: list[str]) -> Any:
+def _matrix(path: Path, table: Any, names: list[str], *, keep_missing: bool) -> Any:
     """Return columns of numbers side by side: in single precision if all are, else in double."""
     from pyarrow import types
 
@@ -169,13 +177,14 @@ def _matrix(path: Path, table: Any, names: list[str]) -> Any:
     X = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
     for j, name in enumerate(names):
         column = table[name]
-        if column.null_count:
+        if column.null_count and not keep_missing:
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
             raise ValueError(
                 f"{path}, row {row + 1}, column {shown(name)}: the cell is empty. Impute or drop it first."
             )
-        X[:, j] = np.array(column.to_pylist(), dtype=float) if types.is_decimal(kinds[j]) else column.to_numpy()
-        finite = np.isfinite(X[:, j])
+        as_list = types.is_decimal(kinds[j]) or column.null_count
+        X[:, j] = np.array(column.to_pylist(), dtype=float) if as_list else column.to_numpy()
+        finite = np.isfinite(X[:, j]) | (np.isnan(X[:, j]) & keep_missing)
         if not finite.all():
             row = int(np.argmin(finite))
             place = f"{path}, row {row + 1}, column {shown(name)}"

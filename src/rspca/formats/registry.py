@@ -40,7 +40,7 @@ class Reader:
         return suffix if suffix in self.suffixes else self.name
 
 
-_TABLE_OPTIONS = ("labels", "transpose", "row_names")
+_TABLE_OPTIONS = ("labels", "transpose", "row_names", "missing")
 READERS = (
     Reader(
         name="text tables",

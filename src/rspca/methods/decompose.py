@@ -168,6 +168,7 @@ def decompose_checked(
         fill=data.fill,
         missing_share=data.missing_share,
         taken_off=data.taken_off,
+        preparation=data.description,
         joint_gain=joined.gain,
         joint_certificate=joined.certificate,
     )

@@ -17,6 +17,7 @@ RANK_TOL = 1e-9
 """Arithmetic: length of what is new in a covariate, relative to the covariates, below which it is a combination of the
 others: half of the digits of float64, and one more because a sum over samples loses some."""
 EPS = float(np.finfo(np.float64).eps)
+"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 NAMED_AT_MOST = 5
 """Covariates or categories that a message names."""
 

@@ -23,6 +23,10 @@ class ErrorBounds(Products):
         """Bound on the length of the errors of each column that are not of products, such as those of a scale."""
         return np.zeros(self.shape[1])
 
+    def root_errors(self) -> Array:
+        """Part of `data_errors` that the rounding of the roots of weights has: relative, so centering makes it less."""
+        return np.broadcast_to(0.0, (self.shape[1],))
+
     def gram_errors(self) -> Array:
         """Lengths e with |v'(X'X - A)v| <= (|v|'e)^2 for all v, A the Gram matrix that X stands for; beyond `rounding`.
 

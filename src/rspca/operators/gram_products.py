@@ -86,5 +86,5 @@ class GramProducts(Products):
         """
         m, n = self.shape
         parts = (self.columns(np.arange(part.start, part.stop)) for part in chunks(n, m * 8))
-        sums = np.concatenate([block.sum(axis=0, dtype=np.float64) for block in parts])
+        sums = np.concatenate([self.intercept @ as_float64(block) for block in parts])
         return moments_about_zero(sums, self.gram_matrix(np.arange(n)))

@@ -94,6 +94,10 @@ class WithMoments(Wrapper):
         """Lengths of the columns, and of what their squared norms were made from."""
         return np.sqrt(self.sq_norms) + self.gram_lengths()
 
+    def root_errors(self) -> Array:
+        """Errors of the roots of weights."""
+        return self.inner.root_errors()
+
     def matmat(self, V: Array, /) -> Array:
         """X V."""
         return self.inner.matmat(V)

@@ -138,6 +138,7 @@ def prepared(
     if design is not None:
         words.append(design.in_words())
         basis = basis_of(design, weights)
+        op = op.to_float64() if tall else op  # a Gram matrix is in float64, and so must be what is taken off it
         op = Projected(op, basis.Q, basis.errors)
         taken_off = TakenOff(design.covariates, basis.means, basis.combination @ op.loadings.T)
     return Prepared(

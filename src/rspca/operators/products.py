@@ -81,7 +81,10 @@ class Products:
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T in float64, and T = X V - intercept shift'; a centering wrapper subtracts `shift` from scores."""
-        scores = self.matmat(V) - as_type(shift, self.dtype)
+        if self.row_weights is None:
+            scores = self.matmat(V) - as_type(shift, self.dtype)
+        else:
+            scores = self.matmat(V) - as_type(np.multiply.outer(self.intercept, shift), self.dtype)
         return as_float64(self.rmatmat(scores)), scores
 
     def gram(self, V: Array) -> Array:
@@ -98,7 +101,7 @@ class Products:
         for part in chunks(self.shape[1], self.shape[0] * 8):
             block = as_float64(self.columns(np.arange(part.start, part.stop)))
             if shift is not None:
-                block = block - shift[part]
+                block = block - np.multiply.outer(self.intercept, shift[part])
             out[part] = np.einsum("ij,ij->j", block, block)
         return out
 

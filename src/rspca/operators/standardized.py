@@ -190,6 +190,13 @@ class Centered(Wrapper):
         lengths[self._constant] = 0.0
         return lengths
 
+    def data_errors(self) -> Array:
+        """Errors of the data; roots of weights, which are rounded, multiply what is left after the mean."""
+        if self.row_weights is None:
+            return self.inner.data_errors()
+        of_data = np.maximum(self.inner.data_errors() - self.inner.root_errors(), 0.0)
+        return of_data + EPS * np.sqrt(self.sq_norms)
+
     def restrict(self, support: Array) -> Centered:
         """Restrict data and means."""
         return Centered(

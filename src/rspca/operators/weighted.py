@@ -100,7 +100,11 @@ class Weighted(Wrapper):
 
     def data_errors(self) -> Array:
         """Errors of the data, weighted, and of the roots, which are rounded."""
-        return self.roots.max() * self.inner.data_errors() + EPS * np.sqrt(self.sq_norms)
+        return self.roots.max() * self.inner.data_errors() + self.root_errors()
+
+    def root_errors(self) -> Array:
+        """Errors of the roots."""
+        return EPS * np.sqrt(self.sq_norms)
 
     def gram_errors(self) -> Array:
         """Errors of X'X, weighted."""

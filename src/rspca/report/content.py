@@ -194,6 +194,9 @@ def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dic
         chosen = np.asarray(values)[used]
         if called is None or [str(v) for v in chosen.tolist()] != [str(called[i]) for i in used]:
             found.append({"name": plain_text(name), **column(chosen)})
+    shares = getattr(model, "missing_share_", None)
+    if shares is not None and shares[used].any() and "missing" not in getattr(model, "features_", {}):
+        found.append({"name": "missing", **column(shares[used])})
     return found
 
 

@@ -159,7 +159,10 @@ def preparation(model: Any) -> str:
         True: "scaled to unit variance",
         "patterson": "scaled by allele frequency (Patterson)",
     }
-    return f"Columns {'centered' if model.center else 'not centered'}, {scaled[model.scale]}."
+    done = f"Columns {'centered' if model.center else 'not centered'}, {scaled[model.scale]}."
+    known = ("samples", "missing", "covariates")
+    more = [words for words in getattr(model, "preparation_", ()) if words.startswith(known)]
+    return " ".join([done, *(plain_text(f"{words[:1].upper()}{words[1:]}.") for words in more)])
 
 
 def settings(model: Any) -> list[dict[str, Any]]:

@@ -134,7 +134,17 @@ def settings_of(options: dict[str, Any], reading: dict[str, Any]) -> dict[str, A
     """Return settings as they are compared; labels of groups by their checksum."""
     groups = options.get("groups")
     labels = _digest(groups) if isinstance(groups, list | np.ndarray) else groups
-    return options | {"groups": labels} | {f"--{name}".replace("_", "-"): str(value) for name, value in reading.items()}
+    known = dict[str, Any]()
+    if options.get("covariates") is not None:
+        known["covariates"] = {name: _digest(column) for name, column in options["covariates"].items()}
+    if options.get("sample_weight") is not None:
+        known["sample_weight"] = _digest(options["sample_weight"])
+    return (
+        options
+        | {"groups": labels}
+        | known
+        | {f"--{name}".replace("_", "-"): str(value) for name, value in reading.items()}
+    )
 
 
 def _digest(names: Any) -> str:

@@ -106,13 +106,16 @@ def opened(
     model: SparsePCA | None = None,
     empty: str = "auto",
     for_scores: bool = False,
+    missing: str = "error",
+    beside: Sequence[str] = (),
 ) -> Iterator[Table]:
     """Give the table that the files hold; a label that is not a file is a column of the data and not a feature.
 
     Documents get the weights of `model`, if it has some; `empty` is what to do with documents without a word that has a
     weight, unless the user says. For scores of a fitted model, SNPs without a single call are accepted: they count as
-    the mean of the model. Files that change in the meantime are an error when the block ends; a caller that gives
-    `watched` checks them itself.
+    the mean of the model. Missing cells are kept if `missing` is "mean", or where `model` counts them as means; columns
+    `beside` the features describe samples. Files that change in the meantime are an error when the block ends; a caller
+    that gives `watched` checks them itself.
     """
     from rspca.cli.support.changed_files import Watched
     from rspca.formats.reading import read
@@ -125,8 +128,11 @@ def opened(
     options = reading.given() | ({"on_step": on_step} if all_accept("on_step") else {})
     if for_scores and all_accept("uncalled"):
         options["uncalled"] = "keep"
-    if label is not None and not Path(label).is_file() and registry.accepts(data[0], "labels"):
-        options["labels"] = [*options.get("labels", ()), label]
+    if "mean" in (missing, getattr(model, "missing", None)) and all_accept("missing"):
+        options["missing"] = "keep"
+    named = [*([] if label is None or Path(label).is_file() else [label]), *beside]
+    if named and registry.accepts(data[0], "labels"):
+        options["labels"] = list(dict.fromkeys([*options.get("labels", ()), *named]))
     weights = getattr(model, "term_weights_", None)
     if weights is not None and all_accept("term_weights"):
         settled = [f"--{name.replace('_', '-')}" for name in ("stop_words", "min_documents") if name in options]

@@ -24,7 +24,7 @@ _SCORE = "component"
 
 def write_components(path: Path, model: SparsePCA, table: Table) -> None:
     """Write one line for each feature of each component, the largest loadings first, with its properties."""
-    more = list(table.features)
+    more, missing = list(table.features), missing_shares(model, table)
     rows = (
         [
             j + 1,
@@ -32,11 +32,18 @@ def write_components(path: Path, model: SparsePCA, table: Table) -> None:
             feature.loading,
             feature.inclusion_probability,
             *(table.features[name][feature.name] for name in more),
+            *(column[feature.name] for column in missing.values()),
         ]
         for j in range(model.n_components_)
         for feature in ranked(model, j)
     )
-    write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more], rows)
+    write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more, *missing], rows)
+
+
+def missing_shares(model: SparsePCA, table: Table) -> dict[str, Array]:
+    """Return the share of each feature that was missing, where it is not a property of the features already."""
+    shares = getattr(model, "missing_share_", None)
+    return {} if shares is None or "missing" in table.features else {"missing": shares}
 
 
 def ranked(model: SparsePCA, component: int) -> list[Any]:

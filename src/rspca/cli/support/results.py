@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rspca.cli.support.outputs import ranked
+from rspca.cli.support.outputs import missing_shares, ranked
 from rspca.estimator import SparsePCA
 from rspca.formats.table import Table
 
@@ -37,6 +37,7 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
                         "loading": feature.loading,
                         "inclusion_probability": feature.inclusion_probability,
                         **{name: table.features[name][feature.name] for name in table.features},
+                        **{name: column[feature.name] for name, column in missing_shares(model, table).items()},
                     }
                     for feature in ranked(model, j)
                 ],
