@@ -354,14 +354,15 @@ def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: b
 def explained_variance(
     X: Any, V: Any, definition: str = "adjusted", *, center: bool = True, scale: bool | str = False
 ) -> Array:
-    """Return the variance of each component (a row of V) of X, in one of four definitions; no divisor.
+    """Return the variance of each component (a row of V) of X, in one of five definitions; no divisor.
 
     Parameters
     ----------
     V : array of shape (n_components, n_features)
         Components as rows, taken as they are: give unit vectors.
-    definition : {"adjusted", "subspace", "sum", "pca_share"}
+    definition : {"adjusted", "subspace", "reconstruction", "sum", "pca_share"}
         "adjusted": R_jj^2 of the QR of the scores. "subspace": what each adds to the projection on the span.
+        "reconstruction": what each adds to what the scores explain of X by least squares.
         "sum": v'Av, which counts shared variance twice. "pca_share": "sum" over the r leading eigenvalues.
 
     Examples

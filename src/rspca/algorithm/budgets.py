@@ -500,7 +500,7 @@ DISJOINT_STARTS = 16
 DISJOINT_FINALISTS = 4
 """Starts that climb further than one sweep: benchmarks/joint_constrained.py."""
 
-# --- many fits of the same data -----------------------------------------------------------------------------------------
+# --- many fits of the same data ---------------------------------------------------------------------------------------
 
 MANY_FITS_BYTES = 1 << 27
 """Bytes of the gradients, or columns, of fits that are multiplied together: limit of memory."""

@@ -200,9 +200,7 @@ def _proposals(
         before, count = exchanged, count // 2
 
 
-def best_climbs(
-    fits: ManyFits, starts: Sequence[Start], ks: Sequence[int], choice: Choice
-) -> list[End]:
+def best_climbs(fits: ManyFits, starts: Sequence[Start], ks: Sequence[int], choice: Choice) -> list[End]:
     """Return the best end of each fit: all starts climb, and the best end of each fit climbs on by exchanges.
 
     `ks` has a k for each fit.

@@ -166,7 +166,7 @@ def compare(
         if groups is not None and not (METHODS[name].rounds or METHODS[name].dense):
             skipped[name] = f"{argument('method', name)} knows no groups."
             continue
-        options = {"groups": limits} if METHODS[name].rounds else {}
+        options: dict[str, Any] = {"groups": limits} if METHODS[name].rounds else {}
         try:
             component = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state), **options)[0]
         except TooLarge as reason:

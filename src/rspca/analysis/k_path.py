@@ -173,7 +173,9 @@ def path(
     limits = binding_limits(groups, max_per_group, X, n, wanted[-1])
     rng = as_generator(random_state)
     if cv is None and cv_groups is not None:
-        raise ValueError(f"{argument('cv_groups')} says which samples are held out together: give {argument('cv')} too.")
+        raise ValueError(
+            f"{argument('cv_groups')} says which samples are held out together: give {argument('cv')} too."
+        )
     if cv is not None:
         check_has_samples(given, "cv")
     folds = None if cv is None else folds_of(cv, cv_groups, m, np.random.default_rng(rng.integers(2**63)))

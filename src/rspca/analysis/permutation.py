@@ -1,4 +1,4 @@
-"""The permutation test: how many components have more variance than those of columns that are permuted independently."""
+"""The permutation test: how many components have more variance than those of independently permuted columns."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from rspca.base.checks import (
     check_real,
     check_sparsity,
 )
+from rspca.base.memory import check_room
 from rspca.base.threads import WORTH_SHARING
 from rspca.base.types import Array, OnStep, Step
 from rspca.certificates.grouped import binding_limits
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
+from rspca.operators.dense import DenseOperator
 from rspca.operators.prepared import (
     SampleArguments,
     Samples,
@@ -39,8 +41,8 @@ from rspca.operators.prepared import (
 )
 
 LEVEL = (
-    "The level is exact for the first component if samples are exchangeable, and approximate for later ones, whose null "
-    "is that of permuted data less their own earlier components (Buja and Eyuboglu 1992)."
+    "The level is exact for the first component if samples are exchangeable, and approximate for later ones, whose "
+    "null is that of permuted data less their own earlier components (Buja and Eyuboglu 1992)."
 )
 """What a p-value means."""
 TIED = 1e-9
@@ -151,9 +153,8 @@ def permutation_test(
     alpha : float
         Components count up to the first whose p-value is above it.
     sample_weight, covariates, missing, groups, max_per_group, center, scale
-        As in :func:`decompose`. Samples change places only with samples of the same weight. Covariates are projected
-        out of dense data before they are permuted; sparse and packed data are permuted as they are, and the covariates
-        taken off the result, which asks for more.
+        As in :func:`decompose`. Samples change places only with samples of the same weight. With covariates, what
+        they leave of the data is permuted, as a dense array.
     random_state : int
         Seed of the permutations. The same seed gives the same result, however many threads there are.
     earlier : PermutationTest, optional
@@ -181,8 +182,8 @@ def permutation_test(
     if alpha * (n_permutations + 1) < 1.0:
         least = int(np.ceil(1.0 / alpha)) - 1
         raise ValueError(
-            f"{argument('n_permutations', n_permutations)} gives no p-value of {argument('alpha', alpha)} or less; make "
-            f"at least {least}."
+            f"{argument('n_permutations', n_permutations)} gives no p-value of {argument('alpha', alpha)} or less; "
+            f"make at least {least}."
         )
     given = operator_of(X, missing)
     check_has_samples(given, "permutation_test")
@@ -200,7 +201,7 @@ def permutation_test(
         alpha=float(alpha),
         seed=seed,
     )
-    source = given
+    source = given if samples.design is None else _residuals(given, samples)
     started, rows = time.perf_counter(), list(test.null)
 
     def permuted(number: int) -> Array:
@@ -215,6 +216,20 @@ def permutation_test(
         if on_step is not None:
             on_step(Step("permutation", 0, len(rows), float(row[0]), None, time.perf_counter() - started))
     return test
+
+
+def _residuals(given: OperatorMixin, samples: Samples) -> OperatorMixin:
+    """Return what covariates leave of the data, dense: these are the columns that are permuted."""
+    m, n = given.shape
+    check_room(24 * m * n, "what covariates leave of the data, which is dense,", "Choose fewer features.")
+    data = prepared(given, center=True, scale=False, n_components=0, **samples._asdict())
+    left, weights = np.asarray(data.operator.all_columns(), dtype=np.float64), samples.weights
+    if weights is None:
+        return DenseOperator(np.array(left))
+    used = np.flatnonzero(weights)
+    out = np.zeros((m, n))
+    out[used] = (left if len(left) == len(used) else left[used]) / np.sqrt(weights[used])[:, None]
+    return DenseOperator(out)
 
 
 def _earlier_null(earlier: PermutationTest | None, ks: list[int], seed: int, most: int) -> Array:

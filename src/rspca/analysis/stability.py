@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,9 +12,11 @@ import numpy as np
 import scipy.sparse
 
 from rspca.algorithm.feature_limits import Groups
+from rspca.algorithm.loop import LoopOptions
 from rspca.analysis.resampling import Loadings, Resampler, absolute_cosines, half_samples, matched
 from rspca.base.checks import check_integer, check_real
 from rspca.base.types import Array, OnStep, Step
+from rspca.methods.decompose import Settings, decompose_checked
 from rspca.operators.base import OperatorMixin
 from rspca.operators.prepared import Samples
 
@@ -73,7 +76,9 @@ class Stability:
 
     def __str__(self) -> str:
         """Return a line for each component, and the bound with its assumption."""
-        lines = [f"{'component':>9}{'features':>9}{'share >= 0.9':>13}{'wrong, at most':>15}{'|cosine|':>9}{'overlap':>9}"]
+        lines = [
+            f"{'component':>9}{'features':>9}{'share >= 0.9':>13}{'wrong, at most':>15}{'|cosine|':>9}{'overlap':>9}"
+        ]
         for j, bound in enumerate(self.error_bound(0.9)):
             often = int(np.count_nonzero(self.shares(j)[self.supports[j]] >= 0.9))
             lines.append(
@@ -123,6 +128,38 @@ def stability_of(
     return tally.result(n_pairs, len(resampler.choice.features))
 
 
+def refitted_stability(
+    given: OperatorMixin,
+    samples: Samples,
+    found: Sequence[Loadings],
+    settings: Settings,
+    n_pairs: int,
+    rng: np.random.Generator,
+    on_step: OnStep | None = None,
+) -> Stability:
+    """Return the same for components that are found otherwise: every half gets a full fit with these settings."""
+    counts = half_samples(given.shape[0], n_pairs, rng)
+    weights, covariates = samples.weights, None if samples.design is None else samples.design.matrix
+    tally, started = _Tally(found, given.shape[1]), time.perf_counter()
+    for half in counts.T:
+        used = np.flatnonzero(half if weights is None else half * weights)
+        design = None if covariates is None else covariates[used]
+        rows = given.rows_at(used)
+        own = half if weights is None else half * weights
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about ranks and iterations of halves
+            if rows is None:
+                fitted = decompose_checked(given, settings, LoopOptions(), own, covariates)
+            else:
+                fitted = decompose_checked(
+                    rows, settings, LoopOptions(), None if weights is None else own[used], design
+                )
+        tally.add(fitted.components)
+        if on_step is not None:
+            on_step(Step("stability", 0, tally.count, 0.0, None, time.perf_counter() - started))
+    return tally.result(n_pairs, given.shape[1])
+
+
 class _Tally:
     """Counts of chosen features, and sums of cosines and overlaps, of the halves so far."""
 
@@ -152,9 +189,7 @@ class _Tally:
             for row, counts in zip(rows, self._counts, strict=True)
         ]
         ends = np.cumsum([0, *(len(row) for row in rows)])
-        share = scipy.sparse.csr_array(
-            (np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), self._n)
-        )
+        share = scipy.sparse.csr_array((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), self._n))
         return Stability(
             share=share,
             cosine=self._cosines / self.count,
