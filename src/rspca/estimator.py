@@ -780,7 +780,7 @@ def model_stability(
     rng: np.random.Generator,
     on_step: OnStep | None,
 ) -> Stability:
-    """Return the stability of a fitted model: short climbs together, or full fits where the model is found otherwise."""
+    """Return the stability of a fitted model: by short climbs, or by full fits where it was found otherwise."""
     check_has_samples(op, "stability")
     pairs = check_pairs(n_pairs, op.shape[0])
     check_listener("on_step", on_step)

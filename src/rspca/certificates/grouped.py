@@ -24,8 +24,8 @@ def binding_limits(groups: Any, max_per_group: Any, X: Any, n: int, k: int) -> G
     most = Choice(np.arange(n), found).most
     if k > most:
         raise ValueError(
-            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the groups "
-            f"give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
         )
     return found if int(np.bincount(found.labels).max()) > found.most else None
 
@@ -34,8 +34,8 @@ def check_allowed(limits: Groups | None, support: Array | None) -> None:
     """Raise if a component that is to be certified has more features of a group than allowed."""
     if limits is not None and support is not None and not limits.allow(support):
         raise ValueError(
-            f"loadings has more than {argument('max_per_group', limits.most)} feature(s) of one group; give a component "
-            f"that keeps to {argument('groups')}, or leave them out."
+            f"loadings has more than {argument('max_per_group', limits.most)} feature(s) of one group; give a "
+            f"component that keeps to {argument('groups')}, or leave them out."
         )
 
 

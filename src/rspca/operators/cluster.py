@@ -363,8 +363,8 @@ class ClusterOperator(DataOperator):
     def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
         """Refuse: every column would have to be moved as a whole, again and again."""
         raise ValueError(
-            "Data on a cluster cannot be permuted column by column, because every column would have to be moved as a whole. "
-            "Load them into memory, or fewer samples or features of them."
+            "Data on a cluster cannot be permuted column by column: every column would be moved as a "
+            "whole. Load them into memory, or fewer samples or features of them."
         )
 
     def to_float64(self) -> OperatorMixin:
