@@ -246,7 +246,7 @@ def _earlier_null(earlier: PermutationTest | None, ks: list[int], seed: int, mos
 
 
 STARTS = 3
-"""Rough directions from which the short fit starts: tools/permutation.py."""
+"""Rough directions from which the short fit starts: tools/is_it_real.py."""
 
 
 class _Statistic:

@@ -12,11 +12,11 @@ from rspca.operators.blocks import chunks
 
 REDRAW_SHARE = 0.25
 """Share of the rows of a sparse column up to which its new rows are drawn one by one and repeated ones again; of fuller
-columns all rows are permuted. Drawing again takes longer the more rows are taken: tools/permutation.py."""
+columns all rows are permuted. Drawing again takes longer the more rows are taken: tools/is_it_real.py."""
 
 
 TRANSPOSED_BYTES = 1 << 20
-"""Bytes of the columns that are transposed at a time; they stay in cache: tools/permutation.py."""
+"""Bytes of the columns that are transposed at a time; they stay in cache: tools/is_it_real.py."""
 
 
 def strata_of(labels: Array | None, m: int) -> list[Array]:
