@@ -57,7 +57,7 @@ def path(seeds: int) -> None:
 
 
 def stability(seeds: int) -> None:
-    """10 of 300 planted, components of 10 and of 20 features, and pure noise: features wrongly chosen by 9 of 10 halves."""
+    """10 of 300 features planted, and pure noise: how many are wrongly chosen by 9 of 10 halves?"""
     for strength, k in ((20.0, 10), (20.0, 20), (8.0, 10), (0.0, 10)):
         wrong, bounds = [], []
         for seed in range(seeds):

@@ -42,7 +42,7 @@ def test(
     from rspca.cli.support.outputs import check_file
     from rspca.cli.support.progress import rows_done, shown
     from rspca.cli.support.provenance import described
-    from rspca.cli.support.tests import read_test, document_of_test, write_test
+    from rspca.cli.support.tests import document_of_test, read_test, write_test
 
     ks = sparsities("-k", k)
     count = n or len(ks)

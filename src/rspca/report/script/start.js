@@ -26,6 +26,7 @@ if (page.scores) {
 }
 function drawCharts() {
   if (page.path) drawPath();
+  if (page.test) drawTest();
   if (page.scores) drawScores();
 }
 drawCharts();
