@@ -206,8 +206,8 @@ def stability_words(stability: Stability, number: int) -> str:
     shares = stability.shares(number)[stability.supports[number]]
     often, bound = int(np.count_nonzero(shares >= 0.9)), float(stability.error_bound(0.9)[number])
     return (
-        f"{often} of {len(shares)} features are chosen by at least 90 % of half-samples, of which {bound:.2g} are wrong "
-        f"on average, at most. Mean |cosine| with the components of halves {stability.cosine[number]:.2f}, "
+        f"{often} of {len(shares)} features are chosen by at least 90 % of half-samples, of which {bound:.2g} are "
+        f"wrong on average, at most. Mean |cosine| with the components of halves {stability.cosine[number]:.2f}, "
         f"{100 * stability.overlap[number]:.0f} % of the features shared."
     )
 
