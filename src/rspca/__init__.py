@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # what type checkers see; the table below is what is imported
     from rspca.algorithm.round import theorem1 as theorem1
     from rspca.analysis.compare import compare as compare
     from rspca.analysis.k_path import path as path
+    from rspca.analysis.permutation import PermutationTest as PermutationTest
+    from rspca.analysis.permutation import permutation_test as permutation_test
+    from rspca.analysis.stability import Stability as Stability
     from rspca.api import certify as certify
     from rspca.api import decompose as decompose
     from rspca.api import explained_variance as explained_variance
@@ -53,6 +56,9 @@ _HOMES = {
     "Certificate": "rspca.certificates.certificate",
     "JointCertificate": "rspca.certificates.joint_certificate",
     "path": "rspca.analysis.k_path",
+    "permutation_test": "rspca.analysis.permutation",
+    "PermutationTest": "rspca.analysis.permutation",
+    "Stability": "rspca.analysis.stability",
     "load": "rspca.estimator",
     "read": "rspca.formats.reading",
     "spca": "rspca.singlecell",

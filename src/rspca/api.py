@@ -215,6 +215,8 @@ def certify(
         What holds between several components: orthogonal loadings, uncorrelated scores, or no common features.
     shared_support : bool
         Whether several components use the same k features.
+    groups, max_per_group
+        As in :class:`SparsePCA`, with one component: at most so many features of each group.
     seconds : float
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
@@ -357,14 +359,15 @@ def normalize(X: Any, x: Any, how: str = "svd", *, center: bool = True, scale: b
 def explained_variance(
     X: Any, V: Any, definition: str = "adjusted", *, center: bool = True, scale: bool | str = False
 ) -> Array:
-    """Return the variance of each component (a row of V) of X, in one of four definitions; no divisor.
+    """Return the variance of each component (a row of V) of X, in one of five definitions; no divisor.
 
     Parameters
     ----------
     V : array of shape (n_components, n_features)
         Components as rows, taken as they are: give unit vectors.
-    definition : {"adjusted", "subspace", "sum", "pca_share"}
+    definition : {"adjusted", "subspace", "reconstruction", "sum", "pca_share"}
         "adjusted": R_jj^2 of the QR of the scores. "subspace": what each adds to the projection on the span.
+        "reconstruction": what each adds to what the scores explain of X by least squares.
         "sum": v'Av, which counts shared variance twice. "pca_share": "sum" over the r leading eigenvalues.
 
     Examples

@@ -19,10 +19,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rspca.algorithm.feature_limits import limits
+from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.results import Component, Decomposition, OnComponent
+from rspca.analysis.stability import Stability, check_pairs, refitted_stability, stability_of
 from rspca.base.arguments import argument, where_known
-from rspca.base.checks import check_integer, check_is_data, check_length, in_one_line, real_array, without_mask
+from rspca.base.checks import (
+    as_generator,
+    check_integer,
+    check_is_data,
+    check_length,
+    check_listener,
+    in_one_line,
+    real_array,
+    without_mask,
+)
 from rspca.base.dataframes import with_plain_columns
 from rspca.base.types import Array, OnStep
 from rspca.formats.labeled import table_of_labeled
@@ -39,17 +51,27 @@ from rspca.genetics.alleles import (
     projected,
 )
 from rspca.genetics.linkage import linkage_note, linked_share
+from rspca.linalg.explained_variance import scores_of
+from rspca.linalg.structure import associates, structure_of
 from rspca.linalg.vectors import nonzeros
 from rspca.methods.combinations import check_nothing_earlier
 from rspca.methods.decompose import Settings, checked_settings, decompose_checked
 from rspca.model_files import read_model, write_model
 from rspca.operators.base import OperatorMixin
-from rspca.operators.convert import as_operator, check_center, is_beyond_arrays
+from rspca.operators.convert import as_operator, balanced, check_center, is_beyond_arrays
 from rspca.operators.covariates import design_as
 from rspca.operators.held_out import Explained, held_out_share
 from rspca.operators.labeled import is_labeled
 from rspca.operators.missing import with_missing_as, with_nan
-from rspca.operators.prepared import TakenOff, data_operator
+from rspca.operators.prepared import (
+    SampleArguments,
+    TakenOff,
+    check_has_samples,
+    checked_samples,
+    data_operator,
+    operator_of,
+    prepared,
+)
 from rspca.operators.sample_weights import checked_weights
 
 
@@ -59,6 +81,14 @@ class Feature(NamedTuple):
     name: Any
     loading: float
     inclusion_probability: float | None
+    structure: float | None = None
+    """Correlation of the feature with the score of the component."""
+    share: float | None = None
+    """Share of half-samples that choose it, after :meth:`SparsePCA.stability`."""
+
+
+MOST_ASSOCIATES = 50
+"""Features outside a support whose correlation with the score a model stores, at most."""
 
 
 HINTS = {
@@ -164,6 +194,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     inclusion_probability_ : sparse array of shape (n_components_, n_features)
         Rounding probability: that with which the rounding takes each feature; method="rspca" only. It describes the
         algorithm, not how stable a feature is under new data.
+    structure_ : sparse array of shape (n_components_, n_features)
+        Structure coefficients: correlations of features with the scores, of the features of each component and of its
+        associates. :meth:`structure` returns those of all features.
+    associates_ : list of arrays
+        Features outside each support that correlate with the score as much as one inside: they could have stood in.
+        Largest first, at most 50.
+    reconstruction_ratio_ : array
+        What each component adds to the part of X that the scores explain by least squares, over the total variance.
+    stability_ : Stability
+        How often half-samples choose each feature; only after :meth:`stability`.
     certificates_ : list of Certificate
         Proven bounds for each component, given the earlier ones; with certify=True only, and not where components are
         found together.
@@ -329,6 +369,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
             self.inclusion_probability_ = _sparse_rows(probabilities)
+        self.reconstruction_ratio_ = found.reconstruction / found.total_variance
+        self.associates_ = [
+            associates(coefficients, support, MOST_ASSOCIATES)
+            for coefficients, support in zip(found.structure, self.supports_, strict=True)
+        ]
+        kept = np.zeros_like(found.structure)
+        for row, known, support, others in zip(kept, found.structure, self.supports_, self.associates_, strict=True):
+            some = np.concatenate([support, others])
+            row[some] = known[some]
+        self.structure_ = scipy.sparse.csr_array(kept)
 
     def transform(self, X: Any, *, covariates: Any = None) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
@@ -490,31 +540,84 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             explained=self._explained_rows(covariates, op.shape[0]),
         )
 
-    def top_features(self, component: int = 0, n: int | None = None, names: Any = None) -> list[Feature]:
+    def structure(self, X: Any, *, sample_weight: Any = None, covariates: Any = None) -> Array:
+        """Return the correlation of every feature of X with each score, (n_components, n_features).
+
+        Weights are not correlations: a feature that the component does not have may correlate with its score as much as
+        one that it has. X is centered by its own means, weighted and freed of covariates as in :meth:`fit`.
+        """
+        check_is_fitted(self)
+        op = operator_of(self._checked(self._weighted_as_in_fit(X), reset=False), self.missing)
+        given = SampleArguments(sample_weight, covariates, self.missing)
+        samples = checked_samples(op, given, self.center)
+        data = prepared(op, center=self.center, scale=self.scale, n_components=0, **samples._asdict())
+        V = self.components_.astype(np.float64)
+        measured, _ = balanced(data.operator)
+        scores = scores_of(measured, V)
+        return structure_of(scores, np.asarray(measured.rmatmat(scores), dtype=np.float64), measured.sq_norms)[0]
+
+    def stability(
+        self,
+        X: Any,
+        n_pairs: int = 50,
+        random_state: Any = None,
+        *,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        on_step: OnStep | None = None,
+    ) -> Stability:
+        """Return how often fits to halves of the samples of X choose each feature, and find the same components.
+
+        `n_pairs` complementary pairs of halves are drawn; each half is fitted, starting from the components of this
+        model and from directions of its own, and its components are matched with those of the model by the |cosine| of
+        their loadings. X, weights and covariates are those of the fit. The result is kept as ``stability_``:
+        :meth:`top_features`, files and reports show it.
+        """
+        check_is_fitted(self)
+        checked = self._checked(self._weighted_as_in_fit(X), reset=False)
+        op = operator_of(checked, self.missing)
+        samples = checked_samples(op, SampleArguments(sample_weight, covariates, self.missing), self.center)
+        self.stability_ = model_stability(
+            self, op, samples, getattr(X, "features", None), n_pairs, as_generator(random_state), on_step
+        )
+        return self.stability_
+
+    def top_features(
+        self, component: int = 0, n: int | None = None, names: Any = None, *, associates: int = 0
+    ) -> list[Feature]:
         """Return the features of one component by decreasing |loading|, with what is known of them.
 
-        After a fit on a table, each also has the columns of ``features_``: for genotypes chromosome, position, alleles
-        and frequency.
+        Each has its loading, its correlation with the score (`structure`), and the share of half-samples that choose it
+        (`share`, after :meth:`stability`). After a fit on a table, each also has the columns of ``features_``: for
+        genotypes chromosome, position, alleles and frequency. `associates` features that the component does not have
+        follow, at most, with a loading of 0: those that correlate with its score as much as one that it has.
         """
         check_is_fitted(self)
         count = self.n_components_
         check_integer("component", component, -count, count - 1, f" (the model has {count})")
         if n is not None:
             check_integer("n", n, 0)
+        check_integer("associates", associates, 0)
         names = getattr(self, "feature_names_in_", None) if names is None else np.asarray(names, dtype=object)
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"names has {len(names)} entries for {self.n_features_in_} features.")
         v, support = self.components_[component], self.supports_[component]
-        p = getattr(self, "inclusion_probability_", None)
-        chance = None if p is None else p[[component], :].toarray().ravel()
+        stable = getattr(self, "stability_", None)
+        columns = [
+            _row(getattr(self, "inclusion_probability_", None), component),
+            _row(getattr(self, "structure_", None), component),
+            _row(None if stable is None else stable.share, component),
+        ]
         order = support[np.argsort(-np.abs(v[support]), kind="stable")][:n]
+        if associates and hasattr(self, "associates_"):
+            order = np.concatenate([order, self.associates_[component][:associates]])
         known = getattr(self, "features_", {})
         kind: Any = collections.namedtuple("Feature", [*Feature._fields, *known], rename=True) if known else Feature
         return [
             kind(
                 int(i) if names is None else names[i],
                 float(v[i]),
-                None if chance is None else float(chance[i]),
+                *(None if column is None else float(column[i]) for column in columns),
                 *(column[i].item() for column in known.values()),
             )
             for i in order
@@ -580,7 +683,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Keep what a table knows of its features, and forget what an earlier fit knew and this one may not."""
         known = "features_ feature_names_in_ term_weights_ linked_share_ inclusion_probability_"
         known = f"{known} missing_share_ missing_fill_ covariates_"
-        for name in f"{known} certificates_ joint_certificate_ joint_gain_".split():
+        for name in f"{known} certificates_ joint_certificate_ joint_gain_ stability_ structure_ associates_".split():
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(X, Table):
@@ -657,6 +760,11 @@ def _sparse_rows(vectors: list[Array]) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((np.concatenate(values), np.concatenate(places), ends), shape=shape)
 
 
+def _row(rows: Any, number: int) -> Array | None:
+    """Return one row of a sparse array as a vector, or None without one."""
+    return None if rows is None else np.asarray(rows[[number], :].toarray()).ravel()
+
+
 def _parameters(model: SparsePCA) -> dict[str, Any]:
     """Return what `get_params` returns; it reads the signature each time, which takes as long as a small component."""
     kind: Any = type(model)
@@ -688,6 +796,42 @@ def _at_most(k: Any, n_features: int) -> Any:
     message = f"{argument('k', k)} is more than the {n_features} features of X; using {n_features}."
     warnings.warn(message, UserWarning, stacklevel=4)
     return min(k, n_features) if np.ndim(k) == 0 else [min(entry, n_features) for entry in k]
+
+
+def model_stability(
+    model: SparsePCA,
+    op: Any,
+    samples: Any,
+    features: Any,
+    n_pairs: Any,
+    rng: np.random.Generator,
+    on_step: OnStep | None,
+) -> Stability:
+    """Return the stability of a fitted model: by short climbs, or by full fits where it was found otherwise."""
+    check_has_samples(op, "stability")
+    pairs = check_pairs(n_pairs, op.shape[0])
+    check_listener("on_step", on_step)
+    rows = zip(model.supports_, model.components_.astype(np.float64), strict=True)
+    found = [SparseVector(support, row[support]) for support, row in rows]
+    options = _parameters(model)
+    together = options["joint"] or options["constraint"] is not None or options["shared_support"]
+    plain = model.method == "rspca" and options["polish"] and options["rounding"] == "exact"
+    if plain and not together and not options["nonnegative"] and model.deflation == "schur":
+        labels = limits(model.groups, model.max_per_group, op.shape[1], features)
+        return stability_of(
+            op,
+            samples,
+            found,
+            center=model.center,
+            scale=model.scale,
+            limits=labels,
+            n_pairs=pairs,
+            rng=rng,
+            on_step=on_step,
+        )
+    settings = checked_settings(options | {"certify": False, "random_state": rng})
+    settings = settings._replace(k=[len(support) for support in model.supports_], n_components=model.n_components_)
+    return refitted_stability(op, samples, found, settings, pairs, rng, on_step)
 
 
 def load(path: str | os.PathLike[str]) -> SparsePCA:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
+from rspca.analysis.stability import Stability
 from rspca.base.atomic import written_atomically
 from rspca.base.checks import check_integer, check_real, is_missing, reason, shown, spelled
 from rspca.base.memory import check_room
@@ -46,6 +47,15 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     arrays |= _packed("components", scipy.sparse.csr_array(model.components_))
     if hasattr(model, "inclusion_probability_"):
         arrays |= _packed("inclusion", model.inclusion_probability_)
+    if hasattr(model, "structure_"):
+        arrays |= _packed("structure", model.structure_)
+        arrays["associates"] = np.concatenate([np.zeros(0, dtype=np.int64), *model.associates_])
+        arrays["associates.counts"] = np.array([len(others) for others in model.associates_])
+        arrays["reconstruction_ratio_"] = model.reconstruction_ratio_
+    if hasattr(model, "stability_"):
+        arrays |= _packed("stability", model.stability_.share)
+        arrays |= {"stability.cosine": model.stability_.cosine, "stability.overlap": model.stability_.overlap}
+        arrays["stability.counts"] = np.array([model.stability_.n_pairs, model.stability_.n_candidates])
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = np.asarray(model.feature_names_in_, dtype=str)
     for name, column in getattr(model, "features_", {}).items():
@@ -142,6 +152,10 @@ def _restored(path: Path, meta: dict[str, Any], arrays: dict[str, Any], kind: An
         chances = model.inclusion_probability_ = _unpacked("inclusion", arrays)
         if chances.shape != model.components_.shape or not ((chances.data >= 0.0) & (chances.data <= 1.0)).all():
             raise ValueError("what it has as rounding probabilities are none of its components")
+    if "structure.data" in arrays:
+        _restore_structure(model, arrays)
+    if "stability.data" in arrays:
+        _restore_stability(model, arrays)
     if "certificates" in meta:
         model.certificates_ = [Certificate.from_json(document) for document in meta["certificates"]]
         if len(model.certificates_) != model.n_components_:
@@ -187,6 +201,42 @@ def _taken_off(meta: list[dict[str, Any]], arrays: dict[str, Any], n_features: i
     means = _finite("means of covariates", arrays[f"{_COVARIATES}.means"], (width,))
     coefficients = _finite("what covariates explain", arrays[f"{_COVARIATES}.coefficients"], (width, n_features))
     return TakenOff(tuple(covariates), means, coefficients)
+
+
+def _restore_structure(model: Any, arrays: dict[str, Any]) -> None:
+    """Set the structure coefficients of a model, or raise if they are none of its components."""
+    rows, others, counts = _unpacked("structure", arrays), arrays["associates"], arrays["associates.counts"]
+    ratios = arrays["reconstruction_ratio_"]
+    if rows.shape != model.components_.shape or not (np.abs(rows.data) <= 1.0).all():
+        raise ValueError("what it has as structure coefficients are none of its components")
+    if counts.shape != (model.n_components_,) or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise ValueError("the numbers of associates do not fit its components")
+    if others.shape != (int(counts.sum()),) or not ((others >= 0) & (others < model.n_features_in_)).all():
+        raise ValueError("the associates are not features of the model")
+    if ratios.shape != (model.n_components_,) or ratios.dtype.kind != "f" or not np.isfinite(ratios).all():
+        raise ValueError("reconstruction_ratio_ does not fit its components")
+    model.structure_, model.reconstruction_ratio_ = rows, ratios
+    model.associates_ = np.split(others.astype(np.int64), np.cumsum(counts)[:-1])
+
+
+def _restore_stability(model: Any, arrays: dict[str, Any]) -> None:
+    """Set the stability of a model, or raise if it is none of its components."""
+    share, counts = _unpacked("stability", arrays), arrays["stability.counts"]
+    means = [arrays["stability.cosine"], arrays["stability.overlap"]]
+    if share.shape != model.components_.shape or not ((share.data >= 0.0) & (share.data <= 1.0)).all():
+        raise ValueError("what it has as shares of half-samples are none of its components")
+    if any(values.shape != (model.n_components_,) or not np.isfinite(values).all() for values in means):
+        raise ValueError("the stability does not fit its components")
+    if counts.shape != (2,) or counts.dtype.kind not in "iu" or (counts < 1).any():
+        raise ValueError("the numbers of half-samples and of features are none")
+    model.stability_ = Stability(
+        share=share,
+        cosine=means[0],
+        overlap=means[1],
+        n_pairs=int(counts[0]),
+        n_candidates=int(counts[1]),
+        supports=model.supports_,
+    )
 
 
 def _term_weights(meta: dict[str, Any], arrays: dict[str, Any], vocabulary: Any) -> TermWeights:

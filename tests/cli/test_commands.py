@@ -21,7 +21,7 @@ from rspca.cli.support.inputs import labels_of
 from rspca.cli.support.outputs import read_scores
 from rspca.cli.support.spreadsheets import read_csv, write_csv
 
-COMMANDS = ["fit", "path", "compare", "certify", "transform", "report", "datasets", "demo"]
+COMMANDS = ["fit", "path", "test", "compare", "certify", "transform", "report", "datasets", "demo"]
 
 
 def run(*arguments, status=0):

@@ -140,3 +140,22 @@ def windows(width: int, features: Mapping[str, Array] | None) -> Array:
     window = features["position"] // width
     window = window - window.min()  # negative positions mark variants that PLINK ignores
     return chromosome.reshape(-1) * (int(window.max()) + 1) + window
+
+
+def binding_limits(groups: Any, max_per_group: Any, X: Any, n: int, k: int) -> Groups | None:
+    """Return how many features of each group a component may have, or None where that binds nowhere; refuse large k."""
+    found = limits(groups, max_per_group, n, getattr(X, "features", None))
+    if found is None:
+        return None
+    check_enough(found, max_per_group, n, k)
+    return found if int(np.bincount(found.labels).max()) > found.most else None
+
+
+def check_enough(limits: Groups | None, max_per_group: Any, n: int, k: int) -> None:
+    """Raise if more features are asked for than the groups give."""
+    most = Choice(np.arange(n), limits).most
+    if k > most:
+        raise ValueError(
+            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
+            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
+        )

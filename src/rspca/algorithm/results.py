@@ -71,7 +71,11 @@ class Decomposition:
     score_correlation: float
     """Largest |cosine| between the scores of two components: their correlation, for centered data."""
     passes: float
-    """Passes over X for the whole decomposition."""
+    """Passes over X for the whole decomposition; one more, after it, is for `structure`."""
+    structure: Array
+    """Correlation of every feature with each score, (n_components, n_features)."""
+    reconstruction: Array
+    """What each component adds to what the scores explain of X by least squares, |P X|^2; no divisor."""
     has_samples: bool = True
     n_samples: int = 0
     total_weight: float = 0.0

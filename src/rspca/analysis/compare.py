@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rspca.algorithm.component import check_memory
+from rspca.algorithm.feature_limits import binding_limits
 from rspca.algorithm.joint.modes import MODES
 from rspca.algorithm.loop import refitted
 from rspca.algorithm.results import Component
@@ -25,7 +26,7 @@ from rspca.base.checks import (
 )
 from rspca.base.types import OnStep, Step
 from rspca.certificates.certificate import Certificate
-from rspca.certificates.certify import certify_prepared
+from rspca.certificates.certify import certify_within
 from rspca.certificates.progress import only_compiling
 from rspca.linalg.eigen import leading_pairs
 from rspca.methods import METHODS
@@ -97,6 +98,8 @@ def compare(
     sample_weight: Any = None,
     covariates: Any = None,
     missing: str = "error",
+    groups: Any = None,
+    max_per_group: int = 1,
     certify_seconds: float | None = 5.0,
     random_state: Any = 0,
     on_step: OnStep | None = None,
@@ -109,7 +112,7 @@ def compare(
     reason. `pca` is listed once, dense, as the yardstick: its share is 1. `certify_seconds` is the time for a proven
     bound on what any k features can have; None leaves it out. `on_rows` is called after each row with those so far,
     which have no bound yet: so much can be kept if this is stopped. `sample_weight`, `covariates` and `missing`
-    are those of :func:`decompose`.
+    are those of :func:`decompose`, and so are `groups` and `max_per_group`: methods that know no groups are skipped.
 
     With `n_components` > 1 the sets of components are compared, each method's found one by one and, starting from those
     of "rspca", found together in every one of the `modes` ("joint", "orthogonal", "uncorrelated", "disjoint",
@@ -133,6 +136,9 @@ def compare(
     samples = checked_samples(given, of_samples, center)
     check_n_components(n_components, given.shape)
     ks = check_sparsity(k, n_components, given.shape[1])
+    limits = binding_limits(groups, max_per_group, X, given.shape[1], max(ks))
+    if groups is not None and n_components > 1:
+        raise ValueError(f"{argument('groups')} goes with one component; leave out {argument('n_components')}.")
     chosen_modes = compared_modes(modes, n_components, ks)
     as_generator(random_state)
     if certify_seconds is not None:
@@ -157,8 +163,12 @@ def compare(
     started = time.perf_counter()
     for name in names:
         began = time.perf_counter()
+        if groups is not None and not (METHODS[name].rounds or METHODS[name].dense):
+            skipped[name] = f"{argument('method', name)} knows no groups."
+            continue
+        options: dict[str, Any] = {"groups": limits} if METHODS[name].rounds else {}
         try:
-            component = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state))[0]
+            component = METHODS[name](op, 1, k, normalization="naive", rng=as_generator(random_state), **options)[0]
         except TooLarge as reason:
             skipped[name] = str(reason)
             continue
@@ -176,7 +186,7 @@ def compare(
         leader = next((row.component.support for row in by_variance if len(row.component.support) <= k), None)
         deadline, rng = time.perf_counter() + certify_seconds, np.random.default_rng(0)
         compiling = only_compiling(on_step)
-        proof = certify_prepared(data, k, leader, deadline=deadline, tol=1e-6, rng=rng, on_step=compiling)
+        proof = certify_within(data, k, leader, limits, deadline=deadline, tol=1e-6, rng=rng, on_step=compiling)
     return _compared(found, skipped, largest, k, proof)
 
 

@@ -10,19 +10,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rspca.algorithm.component import Options, check_memory, rspca_component
-from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.deflate import schur
+from rspca.algorithm.feature_limits import Choice, Groups, binding_limits
 from rspca.algorithm.loop import eligible_features
 from rspca.algorithm.polish import climb, refit
-from rspca.base.checks import as_generator, check_choice, check_integer, check_listener, check_real
+from rspca.analysis.cross_validation import FoldFits, folds_of, one_standard_error
+from rspca.base.arguments import argument
+from rspca.base.checks import (
+    as_generator,
+    check_choice,
+    check_integer,
+    check_listener,
+    check_n_components,
+    check_real,
+    share_as_count,
+)
 from rspca.base.types import Array, OnStep, Step, no_report
-from rspca.certificates.certify import certify_prepared
+from rspca.certificates.certify import certify_within, given_earlier
 from rspca.certificates.progress import only_compiling
 from rspca.certificates.strategy import ProofState
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, spread, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
-from rspca.operators.prepared import SampleArguments, checked_samples, operator_of, prepared
+from rspca.operators.prepared import (
+    Prepared,
+    SampleArguments,
+    check_has_samples,
+    checked_samples,
+    operator_of,
+    prepared,
+)
 
 
 class PathPoint(NamedTuple):
@@ -39,6 +57,10 @@ class PathPoint(NamedTuple):
     support: Array
     loadings: Array
     """Of unit length, one for each feature of the support; the largest is positive."""
+    held_out: float | None = None
+    """Share of the variance of held-out samples, mean over folds. None without cross-validation."""
+    held_out_se: float | None = None
+    """Its standard error over folds."""
 
 
 class Path(tuple[PathPoint, ...]):
@@ -46,28 +68,47 @@ class Path(tuple[PathPoint, ...]):
 
     suggested: int
     why: str
+    later: tuple[Path, ...]
+    """Paths of the second component, the third, ..., each given those before it at their suggested k."""
 
-    def __new__(cls, points: Iterable[PathPoint] = ()) -> Path:
-        """Return the points with the k that they suggest."""
+    def __new__(cls, points: Iterable[PathPoint] = (), later: Iterable[Path] = ()) -> Path:
+        """Return the points with the k that they suggest: by held-out variance if there is any."""
         self = super().__new__(cls, points)
-        self.suggested, self.why = suggestion([p.k for p in self], [p.share for p in self])
+        ks, held_out = [p.k for p in self], [p.held_out for p in self if p.held_out is not None]
+        if len(held_out) == len(ks) and ks:
+            place, self.why = one_standard_error(ks, held_out, [p.held_out_se or 0.0 for p in self])
+            self.suggested = ks[place]
+        else:
+            self.suggested, self.why = suggestion(ks, [p.share for p in self])
+        self.later = tuple(later)
         return self
 
     def __str__(self) -> str:
-        """Return the points as a table, and the suggestion."""
-        lines = [f"{'k':>7}{'variance':>14}{'share':>9}{'upper':>14}{'gap':>10}"]
+        """Return the points as a table, and the suggestion; of each component."""
+        tested = any(p.held_out is not None for p in self)
+        head = f"{'k':>7}{'variance':>14}{'share':>9}{'upper':>14}{'gap':>10}"
+        lines = [head + (f"{'held out':>11}{'s.e.':>10}" if tested else "")]
         for p in self:
             proven = f"{p.upper:>14.6g}{p.gap:>10.2e}" if p.upper is not None else f"{'-':>14}{'-':>10}"
-            lines.append(f"{p.k:>7}{p.variance:>14.6g}{p.share:>9.4f}{proven}")
-        return "\n".join([*lines, f"k = {self.suggested}: {self.why}"])
+            shares = f"{p.held_out:>11.5f}{p.held_out_se:>10.5f}" if p.held_out is not None else ""
+            lines.append(f"{p.k:>7}{p.variance:>14.6g}{p.share:>9.4f}{proven}{shares}")
+        lines.append(f"k = {self.suggested}: {self.why}")
+        for number, path in enumerate(self.later, 2):
+            lines += [f"component {number}", str(path)]
+        return "\n".join(lines)
 
 
 def path(
     X: Any,
-    ks: Sequence[int],
+    ks: Sequence[int | float],
     *,
+    n_components: int = 1,
     certify: bool = False,
     seconds: float = 60.0,
+    cv: Any = None,
+    cv_groups: Any = None,
+    groups: Any = None,
+    max_per_group: int = 1,
     center: bool = True,
     scale: bool | str = False,
     sample_weight: Any = None,
@@ -77,11 +118,31 @@ def path(
     on_step: OnStep | None = None,
     on_rows: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Return the first component for each k, each started from its neighbors too, with bounds if `certify`.
+    """Return a component for each k, each started from its neighbors too, with bounds and held-out variance on demand.
 
-    `seconds` is the time for all the proofs together. `on_rows` is called with what there is so far, whenever a k is
-    found and whenever one is proven: so much can be kept if this is stopped. `sample_weight`, `covariates` and
-    `missing` are those of :func:`decompose`.
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or operator
+        Samples by features.
+    ks : sequence of int, or of float
+        Numbers of features, or shares of them strictly between 0 and 1.
+    n_components : int
+        With more than one, the path of each component follows in ``later``, given those before it at their suggested k.
+    certify : bool
+        Prove for each k how much variance any k features can have.
+    seconds : float
+        Time for all the proofs together.
+    cv : int, splitter of scikit-learn, or pairs of train and test indices, optional
+        Fit on the training samples of each fold, and measure the variance of the others: `held_out` is the mean share
+        over folds, `held_out_se` its standard error. The suggestion is the smallest k within one standard error of the
+        best.
+    cv_groups : sequence, optional
+        A label for each sample; samples of one label are held out together.
+    groups, max_per_group, center, scale, sample_weight, covariates, missing
+        As in :func:`decompose`.
+    on_rows : callable, optional
+        Called with what there is so far, whenever a k is found and whenever one is proven: so much can be kept if this
+        is stopped.
 
     Examples
     --------
@@ -89,6 +150,9 @@ def path(
     >>> found = rspca.path(rspca.GramOperator(rspca.datasets.load_pitprops()), range(1, 14), certify=True)
     >>> found.suggested, all(point.gap <= 1e-6 for point in found)
     (7, True)
+    >>> X, _ = rspca.datasets.make_planted_spikes(100, 200, 10, 1, strength=20.0)
+    >>> rspca.path(X, [2, 5, 10, 20, 50, 100], cv=5).suggested
+    10
     """
     check_choice("certify", certify, (True, False))
     check_real("seconds", seconds, 0.0, strict=True)
@@ -100,14 +164,63 @@ def path(
         raise TypeError(f"ks={ks!r} must be a list of whole numbers, for example ks=[5, 10, 20, 50].") from None
     given, of_samples = operator_of(X, missing), SampleArguments(sample_weight, covariates, missing)
     samples = checked_samples(given, of_samples, center)
-    wanted = sorted({check_integer("k", k, 1, given.shape[1], f" (X has {given.shape[1]} features)") for k in each})
+    m, n = given.shape
+    check_n_components(n_components, given.shape)
+    wanted = sorted({check_integer("k", share_as_count(k, n), 1, n, f" (X has {n} features)") for k in each})
     if not wanted:
         raise ValueError("ks is empty; give the numbers of features to try, for example ks=[5, 10, 20, 50].")
+    limits = binding_limits(groups, max_per_group, X, n, wanted[-1])
     rng = as_generator(random_state)
+    if cv is None and cv_groups is not None:
+        raise ValueError(
+            f"{argument('cv_groups')} says which samples are held out together: give {argument('cv')} too."
+        )
+    if cv is not None:
+        check_has_samples(given, "cv")
+    folds = None if cv is None else folds_of(cv, cv_groups, m, np.random.default_rng(rng.integers(2**63)))
     check_memory(given, wanted[-1])
-    data = prepared(given, center=center, scale=scale, **samples._asdict())
+    data = prepared(given, center=center, scale=scale, n_components=n_components, **samples._asdict())
     op, unit = balanced(data.operator)
     data = data.with_operator(op)
+    fold_fits = None
+    if folds is not None:
+        fold_fits = FoldFits(given, samples, folds, wanted, center=center, scale=scale, limits=limits)
+    plan = _Plan(wanted, limits, certify, seconds / n_components, unit, fold_fits, rng, on_step)
+    paths = list[Path]()
+    for number in range(n_components):
+        left = data if not number else data.with_operator(op, *given_earlier(number))
+        listener = (lambda rows: on_rows(_nested([*paths, rows]))) if on_rows is not None else None
+        paths.append(_component_path(left, plan, number, listener))
+        if number + 1 < n_components:
+            place = wanted.index(paths[-1].suggested)
+            chosen = paths[-1][place]
+            op = schur(op, spread(chosen.loadings, chosen.support, n), op.scores(chosen.support, chosen.loadings), [])
+            if fold_fits is not None:
+                fold_fits.take_off(place)
+    return _nested(paths)
+
+
+class _Plan(NamedTuple):
+    """What is done for the path of each component."""
+
+    ks: list[int]
+    limits: Groups | None
+    certify: bool
+    seconds: float
+    unit: float
+    fold_fits: FoldFits | None
+    rng: np.random.Generator
+    on_step: OnStep | None
+
+
+def _nested(paths: list[Path]) -> Path:
+    """Return the path of the first component, with those of the others in it."""
+    return Path(paths[0], paths[1:])
+
+
+def _component_path(data: Prepared, plan: _Plan, number: int, on_rows: Callable[[Path], None] | None) -> Path:
+    """Return the path of one component of data that earlier components were taken off."""
+    op, unit, wanted, on_step = data.operator, plan.unit, plan.ks, plan.on_step
     started, points = time.perf_counter(), dict[int, PathPoint]()
     largest = float(leading_pairs(op, 1, tol=1e-9).values[0])
 
@@ -118,18 +231,19 @@ def path(
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
-    supports, known = _supports(op, wanted, rng, record), ProofState(op)
-    deadline = time.perf_counter() + seconds
-    for number, k in enumerate(wanted):
+    supports, known = _supports(op, wanted, plan.limits, plan.rng, record), ProofState(op)
+    deadline = time.perf_counter() + plan.seconds
+    for place, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]
         upper = None
-        if certify:
+        if plan.certify:
             now = time.perf_counter()
-            share = max(deadline - now, 1e-3) / (len(wanted) - number)
-            proof = certify_prepared(
+            share = max(deadline - now, 1e-3) / (len(wanted) - place)
+            proof = certify_within(
                 data,
                 k,
                 support,
+                plan.limits,
                 deadline=now + share,
                 tol=1e-6,
                 rng=np.random.default_rng(0),
@@ -139,8 +253,14 @@ def path(
             upper, value, support, loadings = proof.upper, proof.lower, proof.support, proof.loadings
         record(k, value, support, loadings, upper)
         if on_step is not None:
-            point = points[k]
-            on_step(Step(f"k = {k}", 0, number + 1, point.variance, point.upper, time.perf_counter() - started))
+            point, step = points[k], number * len(wanted) + place + 1
+            on_step(Step(f"k = {k}", number, step, point.variance, point.upper, time.perf_counter() - started))
+    if plan.fold_fits is None:
+        return _with_shared_bounds(points.values())
+    shares = plan.fold_fits.shares([points[k] for k in wanted], plan.rng)
+    errors = shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
+    for k, mean, error in zip(wanted, shares.mean(axis=0), errors, strict=True):
+        points[k] = points[k]._replace(held_out=float(mean), held_out_se=float(error))
     return _with_shared_bounds(points.values())
 
 
@@ -173,16 +293,20 @@ def suggestion(ks: Sequence[int], shares: Sequence[float]) -> tuple[int, str]:
 
 
 def _supports(
-    op: OperatorMixin, ks: list[int], rng: np.random.Generator, record: Callable[[int, float, Array, Array], None]
+    op: OperatorMixin,
+    ks: list[int],
+    limits: Groups | None,
+    rng: np.random.Generator,
+    record: Callable[[int, float, Array, Array], None],
 ) -> dict[int, Array]:
     """Return the best support known for each k: found afresh, grown from a smaller k, or pruned from a larger one.
 
     `record` is called with those found afresh.
     """
-    choice = Choice(eligible_features(op))
+    choice, options = Choice(eligible_features(op), limits), Options(groups=limits)
     best: dict[int, tuple[float, Array]] = {}
     for k in ks:
-        found = rspca_component(op, k, no_report, options=Options(), normalization="svd", rng=rng).support
+        found = rspca_component(op, k, no_report, options=options, normalization="svd", rng=rng).support
         value, loadings = refit(op.restrict(found), np.ones(len(found)))
         best[k] = (value, found)
         record(k, value, found, loadings)
@@ -195,9 +319,9 @@ def _supports(
             ranking = np.abs(spread(loadings, support, len(gradient))) if k < before else np.abs(gradient)
             if k > before:
                 ranking[support] = np.inf  # all of the smaller support, and the most promising others
-            start = choice.largest(ranking, k)
+            start = choice.largest(ranking, min(k, choice.most))
             v = spread(unit(np.where(gradient == 0.0, 1e-12, gradient)[start]), start, len(gradient))
-            end = climb(op, v, min(k, len(choice.features)), choice=choice, tol=1e-9, max_iter=30)
+            end = climb(op, v, min(k, choice.most), choice=choice, tol=1e-9, max_iter=30)
             if end.variance > best[k][0] * (1.0 + 1e-12):
                 best[k] = (end.variance, end.support)
     return {k: support for k, (_, support) in best.items()}

@@ -104,21 +104,31 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_integer("random_state", random_state, 0, any_size=True))
 
 
+def share_as_count(k: Any, n: int) -> Any:
+    """Return k; a share of n features, a float strictly between 0 and 1, as a number of them, at least 1."""
+    if isinstance(k, float | np.floating) and 0.0 < k < 1.0:
+        return max(1, round(float(k) * n))
+    return k
+
+
 def check_sparsity(k: Any, n_components: int, n: int, name: str = "k", what: str = "features") -> list[int]:
     """Return one k per component, each between 1 and the number of features (or samples)."""
     why = f" (X has {n} {what})"
-    k = k[()] if isinstance(k, np.ndarray) and k.ndim == 0 else k
+    k = share_as_count(k[()] if isinstance(k, np.ndarray) and k.ndim == 0 else k, n)
     if isinstance(k, numbers.Integral):
         return [check_integer(name, k, 1, n, why)] * n_components
     if isinstance(k, str) or not isinstance(k, Iterable):
-        raise TypeError(f"{argument(name, k)} must be an integer, or one integer per component.")
+        raise TypeError(
+            f"{argument(name, k)} must be an integer, a share of the {what} strictly between 0 and 1, or one of these "
+            "per component."
+        )
     each = list(k)
     if len(each) != n_components:
         raise ValueError(
             f"{argument(name)} has {len(each)} entries for {argument('n_components', n_components)}; give one "
             "integer per component."
         )
-    return [check_integer(name, entry, 1, n, why) for entry in each]
+    return [check_integer(name, share_as_count(entry, n), 1, n, why) for entry in each]
 
 
 def check_n_components(n_components: Any, shape: tuple[int, int]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rspca.algorithm.component import Options, check_memory, relaxed_near, rspca_component
 from rspca.algorithm.deflate import DEFLATIONS
-from rspca.algorithm.feature_limits import Choice, Groups
+from rspca.algorithm.feature_limits import Choice, Groups, check_enough
 from rspca.algorithm.feature_limits import limits as feature_limits
 from rspca.algorithm.loop import Prover, deflated, eligible_features
 from rspca.algorithm.normalize import NORMALIZATIONS
@@ -68,17 +68,11 @@ def certify(
     k = check_sparsity(k, 1, given.shape[1])[0]
     check_memory(given, k)
     limits = feature_limits(groups, max_per_group, given.shape[1], getattr(X, "features", None))
-    most = Choice(np.arange(given.shape[1]), limits).most
-    if k > most:
-        raise ValueError(
-            f"{argument('k', k)} features are asked for, but with {argument('max_per_group', max_per_group)} the "
-            f"groups give {most} at most; lower {argument('k')}, or raise {argument('max_per_group')}."
-        )
+    check_enough(limits, max_per_group, given.shape[1], k)
     start = None if loadings is None else _given_support(loadings, k, given.shape[1], limits)
     rng = as_generator(random_state)
     data = _left_by(_components(after, given.shape[1]), given, deflation, center, scale, of_samples)
-    data = data.with_operator(data.operator, *words_of(limits))
-    return certify_prepared(data, k, start, deadline=deadline, tol=tol, rng=rng, on_step=on_step, limits=limits)
+    return certify_within(data, k, start, limits, deadline=deadline, tol=tol, rng=rng, on_step=on_step)
 
 
 def variance_given(
@@ -173,7 +167,7 @@ def certify_prepared(
     upper = max(float(run.upper) + margin, lower)
     known.proven[k] = min(known.proven.get(k, np.inf), upper)
     status = status_of(lower, upper, tol)
-    values = oriented(_best_loadings(op, support))
+    values = oriented(best_loadings(op, support))
     found = Certificate(
         k=k,
         lower=lower,
@@ -196,6 +190,11 @@ def certify_prepared(
         max_per_group=0 if known.groups is None else known.groups.most,
     )
     return found.in_units(size**2)
+
+
+def certify_within(data: Prepared, k: int, start: Array | None, limits: Groups | None, **options: Any) -> Certificate:
+    """Certify prepared data against the supports that limits allow, and say so in the certificate."""
+    return certify_prepared(data.with_operator(data.operator, *words_of(limits)), k, start, limits=limits, **options)
 
 
 def prover(
@@ -385,10 +384,10 @@ def _given_support(loadings: Any, k: int, n: int, limits: Groups | None) -> Arra
 
 def _evaluated(op: OperatorMixin, support: Array) -> tuple[Array, float]:
     """Return the support with a variance that its best loadings surely have."""
-    return support, op.attained(support, _best_loadings(op, support))
+    return support, op.attained(support, best_loadings(op, support))
 
 
-def _best_loadings(op: OperatorMixin, support: Array) -> Array:
+def best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 

@@ -17,6 +17,7 @@ from rspca.cli.support.streams import check_open, last_words, named_output
 COMMANDS = (
     "rspca.cli.fit:fit",
     "rspca.cli.path:path",
+    "rspca.cli.test:test",
     "rspca.cli.compare:compare",
     "rspca.cli.certify:certify",
     "rspca.cli.transform:transform",

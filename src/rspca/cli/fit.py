@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, Title, command, whole, whole_numbers
+from rspca.cli.options import Data, LabelOption, Preparing, Seed, Several, Talking, Title, command, sparsities, whole
 from rspca.cli.support.inputs import Reading
 from rspca.cli.support.samples import OfSamples
 from rspca.formats import registry
@@ -53,6 +53,9 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue after the components of a run that stopped.")
     ] = False,
+    stability: Annotated[
+        int | None, typer.Option(parser=whole(1), help="Refit so many pairs of halves of the samples.")
+    ] = None,
     several: Several,
     preparing: Preparing,
     of_samples: OfSamples,
@@ -69,6 +72,7 @@ def fit(
     rspca fit CISI.ALL cran.all.1400 MED.ALL -k 20 -n 10 --empty drop
     rspca fit expression.csv -k 20 -n 5 --joint --certify
     rspca fit expression.csv -k 20 -n 2 --constraint uncorrelated
+    rspca fit expression.csv -k 20 -n 2 --stability 50
     rspca fit large.npy -k 100 -n 20 -o out --resume
     rspca fit expression.csv -k 20 -n 2 --covariates samples.csv --covariate batch,age
     rspca fit survey.csv -k 20 --weights weight --missing mean
@@ -126,6 +130,8 @@ def fit(
 
             with partial.kept(count):
                 fit_model(model, table, settings, LoopOptions(on_step, store, earlier), FitArguments(**known))
+                if stability is not None:
+                    model.stability(table, stability, seed, on_step=on_step, **known)
                 scores = model.transform(table, covariates=known.get("covariates"))
                 watched.check(
                     "its scores are of neither the old nor the new data, and nothing was written.", mapped=True
@@ -151,7 +157,7 @@ def _method(method: str | None, data: list[Path], *, variance: bool) -> str:
 
 def _options(k: str, n: int | None, preparing: Preparing, data: list[Path]) -> dict[str, Any]:
     """Return how many components of how many features, and how columns are prepared, as SparsePCA names them."""
-    ks = whole_numbers("-k", k)
+    ks = sparsities("-k", k)
     count = n or len(ks)
     if len(ks) not in (1, count):
         raise ValueError(f"-k {k} has {len(ks)} numbers for -n {count} components; give one, or one for each.")

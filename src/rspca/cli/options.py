@@ -179,6 +179,20 @@ def whole_numbers(option: str, text: str) -> list[int]:
     return [int(word) for word in words]
 
 
+def sparsities(option: str, text: str) -> list[int | float]:
+    """Return the numbers of features in "5,10,20", or their shares in "0.01,0.05"."""
+    words = [word.strip() for word in text.split(",")]
+    if not any("." in word for word in words):
+        return list(whole_numbers(option, text))
+    shares = [float(word) for word in words if re.fullmatch(r"0?\.[0-9]{1,20}", word) and 0.0 < float(word) < 1.0]
+    if len(shares) < len(words):
+        raise ValueError(
+            f"{option} {text[:80]} is neither a list of whole numbers above 0 nor of shares between 0 and 1; give for "
+            f"example {option} 5,10,20 or {option} 0.01,0.05."
+        )
+    return list(shares)
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Make a function a command: options in a dataclass become its own, an interrupt or a closed pipe ends it."""
     signature = inspect.signature(function, eval_str=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rspca.cli.options import LabelOption, Model, Seed, Talking, Title, command, named_files, whole_numbers
+from rspca.cli.options import LabelOption, Model, Seed, Talking, Title, command, named_files, whole, whole_numbers
 from rspca.cli.support.inputs import Reading
 from rspca.cli.support.samples import CovariatesOption, covariate_columns, model_covariates
 
@@ -20,6 +20,12 @@ class Sections:
 
     path: Annotated[
         str | None, typer.Option("--path", metavar="INT,INT,...", help="Add variance and bound for each k (--data).")
+    ] = None
+    cv: Annotated[int | None, typer.Option("--cv", parser=whole(2), help="Folds for held-out variance in --path.")] = (
+        None
+    )
+    permutations: Annotated[
+        int | None, typer.Option(parser=whole(19), help="Add a permutation test, with so many (needs --data).")
     ] = None
     compare: Annotated[bool, typer.Option("--compare", help="Add a comparison of all methods (needs --data).")] = False
     seconds: Annotated[float, typer.Option(min=0.001, help="Time for the proofs of --path, and of --compare.")] = 30.0
@@ -50,6 +56,7 @@ def report(
 
     rspca report out/model.npz --label tissue.txt
     rspca report out --data expression.csv --path 5,10,20,50 --compare -o page.html
+    rspca report out --data expression.csv --path 5,10,20,50 --cv 5 --permutations 100
     """
     from rspca.cli.support.inputs import model_file
     from rspca.cli.support.locks import locked_folder
@@ -60,6 +67,10 @@ def report(
     check_file(page)
     if not data and (sections.path is not None or sections.compare):
         raise ValueError("--path and --compare compute on the data: give them with --data.")
+    if not data and sections.permutations is not None:
+        raise ValueError("--permutations computes on the data: give it with --data.")
+    if sections.cv is not None and sections.path is None:
+        raise ValueError("--cv is for the values of k of --path: give them too.")
     if not data and reading.given():
         ignored = ", ".join(f"--{name.replace('_', '-')}" for name in reading.given())
         raise ValueError(f"{ignored} say how data are read: give them with --data.")
@@ -83,6 +94,7 @@ def _report(
     """Write the page of a model."""
     from rspca.analysis.compare import compare as run_all
     from rspca.analysis.k_path import path as find_path
+    from rspca.analysis.permutation import permutation_test
     from rspca.cli.support.inputs import documents_of, labels_of, loaded, opened
     from rspca.cli.support.outputs import read_scores
     from rspca.cli.support.page import write_page
@@ -121,7 +133,12 @@ def _report(
             content |= {"title": ", ".join(file.name for file in data), "kind": subject_of(data)}
             if ks:
                 content["path_points"] = find_path(
-                    table, ks, certify=True, seconds=sections.seconds, on_step=tell, **options
+                    table, ks, certify=True, seconds=sections.seconds, cv=sections.cv, on_step=tell, **options
+                )
+            if sections.permutations is not None:
+                wanted = [len(support) for support in fitted.supports_]
+                content["test"] = permutation_test(
+                    table, len(wanted), wanted, n_permutations=sections.permutations, on_step=tell, **options
                 )
             if sections.compare:
                 k = max(map(len, fitted.supports_))

@@ -1,4 +1,4 @@
-"""Variance that sparse components explain, in four definitions; none of them suits all uses."""
+"""Variance that sparse components explain, in five definitions; none of them suits all uses."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class Scored(GramProducts, Protocol):
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """X_S loadings, accumulated in float64."""
+
+    def rmatmat(self, U: Array, /) -> Array:
+        """X'U."""
 
 
 def scores_of(op: Scored, V: Array) -> Array:
@@ -54,6 +57,12 @@ def gram_schmidt(columns: Array) -> tuple[Array, Array]:
     return directions, parts
 
 
+def reconstruction(op: Scored, V: Array) -> Array:
+    """Added |P X|_F^2, P the projection on the scores XV: what the scores explain of X by least squares."""
+    directions = gram_schmidt(scores_of(op, V))[0]
+    return np.sum(np.square(np.asarray(op.rmatmat(directions), dtype=np.float64)), axis=0)
+
+
 def total(op: Scored, V: Array) -> Array:
     """v'Av of each component. The sum counts shared variance more than once, and can exceed the total."""
     return np.sum(scores_of(op, V) ** 2, axis=0)
@@ -75,6 +84,7 @@ def _scores(op: Scored, v: Array) -> Array:
 DEFINITIONS: dict[str, Callable[[Scored, Array], Array]] = {
     "adjusted": adjusted,
     "subspace": subspace,
+    "reconstruction": reconstruction,
     "sum": total,
     "pca_share": pca_share,
 }

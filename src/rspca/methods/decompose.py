@@ -32,6 +32,7 @@ from rspca.certificates.certify import prover
 from rspca.certificates.joint import JointCertificate, certify_joint_prepared
 from rspca.genetics.clumps import clumps, r2_limit
 from rspca.linalg.explained_variance import added_squares, largest_cosine
+from rspca.linalg.structure import structure_of
 from rspca.linalg.vectors import spread_columns
 from rspca.methods import METHODS, PARTS
 from rspca.methods.combinations import TOGETHER, check_combination
@@ -154,6 +155,8 @@ def decompose_checked(
         components = joined.components
         measured, unit = balanced(op)
         scores = np.column_stack([measured.scores(c.support, c.loadings) for c in components])
+        passes = op.passes - before
+        structure = structure_of(scores, np.asarray(measured.rmatmat(scores), dtype=np.float64), measured.sq_norms)
     return Decomposition(
         components=components,
         method=method.name,
@@ -164,7 +167,9 @@ def decompose_checked(
         total_variance=float(op.sq_norms.sum() - op.offset * n),
         orthogonality=largest_cosine(_used_rows(components)),
         score_correlation=largest_cosine(scores),
-        passes=op.passes - before,
+        passes=passes,
+        structure=structure.coefficients,
+        reconstruction=unit**2 * structure.reconstruction,
         has_samples=op.has_samples,
         n_samples=data.n_samples,
         total_weight=data.total_weight,

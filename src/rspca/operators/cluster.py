@@ -360,6 +360,13 @@ class ClusterOperator(DataOperator):
         """X - 1 shift', by the workers."""
         return self._changed("shifted", [(shift[part] if self.axis == 1 else shift,) for part in self._slices])
 
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
+        """Refuse: every column would have to be moved as a whole, again and again."""
+        raise ValueError(
+            "Data on a cluster cannot be permuted column by column: every column would be moved as a "
+            "whole. Load them into memory, or fewer samples or features of them."
+        )
+
     def to_float64(self) -> OperatorMixin:
         """X with products in float64, by the workers."""
         return self if self._dtype == np.float64 else self._changed("to_float64", [()] * len(self.blocks), np.float64)

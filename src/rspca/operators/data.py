@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from rspca.base.memory import check_room
 from rspca.base.types import Array
 from rspca.operators.blocks import as_type
-from rspca.operators.mixin import OperatorMixin
+from rspca.operators.mixin import OperatorMixin, returned_class
+from rspca.operators.permutations import permuted_array, strata_of
 from rspca.operators.products import Meter
 from rspca.operators.protocol import Operator
 
@@ -63,3 +65,9 @@ class Adapted(DataOperator):
         """X[:, support], dense."""
         self._meter.add(self._part(support))
         return as_type(self._inner.columns(support), self.dtype)
+
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
+        """Return all columns as an array, each permuted: nothing is known of how they are stored."""
+        m, n = self.shape
+        check_room(3 * m * n * self.dtype.itemsize, "a permuted copy of the data", "Choose fewer features.")
+        return returned_class("restrict")(permuted_array(self.all_columns(), rng, strata_of(labels, m)))

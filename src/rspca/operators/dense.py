@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from rspca.base.memory import check_room
 from rspca.base.threads import shared_if_large
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
@@ -15,6 +16,7 @@ from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
 from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
+from rspca.operators.permutations import permuted_array, strata_of
 from rspca.operators.weighted_products import times_rows
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -96,6 +98,12 @@ class DenseOperator(InMemory):
         if self._dtype == np.float64:
             return self
         return DenseOperator(self.X, meter=self._meter, share=self._share, dtype=np.float64, shift=self._shift)
+
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
+        """Return a copy with each column permuted."""
+        check_room(2 * self.X.nbytes, "a permuted copy of the data", "Choose fewer features.")
+        X = permuted_array(np.asarray(self.X), rng, strata_of(labels, self.shape[0]))
+        return DenseOperator(X, dtype=self._dtype, shift=self._shift)
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', on the same memory unless X is shifted."""

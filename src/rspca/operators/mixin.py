@@ -29,6 +29,11 @@ def returned_by(method: str) -> Callable[[Kind], Kind]:
     return register
 
 
+def returned_class(method: str) -> Callable[..., OperatorMixin]:
+    """Return the class that a method of the mixin returns."""
+    return _RETURNED[method]
+
+
 class OperatorMixin(WeightedProducts, ErrorBounds):
     """Everything that follows from ``shape``, ``dtype``, ``matmat``, ``rmatmat`` and ``columns``.
 
@@ -120,6 +125,16 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
     def restricted_bytes(self, k: int) -> int:
         """Bytes of restrict(support) for k features; by default they are copied, dense."""
         return self.shape[0] * k * self.dtype.itemsize
+
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
+        """Return a copy in memory with the entries of each column permuted, among rows of equal label if any.
+
+        Each column is permuted by itself, which keeps what every feature is alone and breaks what they share.
+        """
+        raise ValueError(
+            f"The columns of this data ({type(self).__name__}) cannot be permuted one by one: give them as an array, a "
+            "sparse matrix or PLINK files in memory."
+        )
 
     def transposed(self) -> OperatorMixin:
         """Return the operator of X', for the sparse left vectors of Algorithm 2."""

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.base.memory import check_room
 from rspca.base.types import Array
-from rspca.operators.base import DataOperator, Meter
+from rspca.operators.base import DataOperator, Meter, chunks
+from rspca.operators.permutations import permuted_calls, strata_of
 
 Rows = tuple[Array, Array, int, int]
 """First arguments of every kernel: bytes, the rows of them that are columns of X, the first and the last of these."""
@@ -275,6 +277,20 @@ class PackedOperator(DataOperator):
             if last > first:
                 parts.append(Part(source, part.rows[support[first:last] - starts[number]]))
         return self._with(parts, support, share=1.0)
+
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> PackedOperator:
+        """Return a packed copy in memory with the calls of each SNP permuted, missing ones too."""
+        m, n = self.shape
+        width = -(-m // 4)
+        check_room(2 * n * width, "a permuted copy of the genotypes", "Choose fewer SNPs.")
+        packed, strata = np.empty((n, width), dtype=np.uint8), strata_of(labels, m)
+        people = np.arange(self.n_people) if self.people is None else self.people
+        for part, columns in self._columns_of_parts():
+            for some in chunks(len(part.rows), self._width):
+                target = packed[columns][some]
+                target[:] = permuted_calls(part.packed[part.rows[some]], people, rng, strata)
+        parts, fill = [Part(packed, np.arange(n))], self._fill
+        return PackedOperator(parts, m, fill=fill, dtype=self._dtype, calls=self.calls)
 
     def restricted_bytes(self, k: int) -> int:
         """Bytes of k SNPs, packed."""

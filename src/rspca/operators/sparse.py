@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from rspca.base.memory import check_room
 from rspca.base.types import Array
 from rspca.linalg.vectors import spread
 from rspca.operators import in_memory
 from rspca.operators.base import Meter, Moments, moments_about_zero
 from rspca.operators.in_memory import InMemory
+from rspca.operators.permutations import permuted_sparse, strata_of
 from rspca.operators.sparse_gram import gram_of_rows, rows_times
 from rspca.operators.weighted_products import times_rows
 
@@ -48,6 +50,12 @@ class SparseOperator(InMemory):
     def entries(self) -> int:
         """Stored entries."""
         return int(self.X.nnz)
+
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> SparseOperator:
+        """Return a copy, still sparse, with each column permuted."""
+        size = self.X.data.nbytes + 4 * self.X.indices.nbytes
+        check_room(3 * size, "a permuted copy of the data", "Choose fewer features.")
+        return SparseOperator(permuted_sparse(self.X, rng, strata_of(labels, self.shape[0])))
 
     def to_float64(self) -> SparseOperator:
         """X with its stored entries in float64."""

@@ -141,6 +141,13 @@ class BlockOperator(DataOperator):
         before = 0.0 if self._shift is None else self._shift
         return self._with(shift=np.asarray(shift) + before)
 
+    def permuted(self, rng: np.random.Generator, labels: Array | None = None) -> OperatorMixin:
+        """Refuse: every column would have to be moved as a whole, again and again."""
+        raise ValueError(
+            "Data that are streamed from a file cannot be permuted column by column: every column would be moved as a "
+            "whole. Load them into memory, or fewer samples or features of them."
+        )
+
     def to_float64(self) -> BlockOperator:
         """X as the exact numbers it holds, converted block of rows by block of rows."""
         if self._dtype == np.float64:

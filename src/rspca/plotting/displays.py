@@ -9,6 +9,7 @@ import numpy as np
 
 from rspca.analysis.compare import Comparison
 from rspca.analysis.k_path import Path
+from rspca.analysis.permutation import PermutationTest
 from rspca.base.checks import check_integer
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -286,6 +287,8 @@ class PathDisplay:
         What is proven to be out of reach for any k features; None without certificates.
     suggestion_ : Line2D
         At the suggested k.
+    held_out_ : ErrorbarContainer or None
+        Held-out variance with one standard error, on the right axis; None without cross-validation.
 
     Examples
     --------
@@ -322,6 +325,73 @@ class PathDisplay:
         ax.xaxis.set_major_formatter("{x:g}")
         ax.set(xlabel="features k", ylabel="share of the first principal component", ylim=(0.0, 1.05))
         ax.grid(alpha=0.3)
+        self.held_out_ = self._held_out(ax) if all(p.held_out is not None for p in self.path) else None
+        handles, labels = ax.get_legend_handles_labels()
+        if self.held_out_ is not None:
+            handles, labels = [*handles, self.held_out_], [*labels, "held out, right axis"]
+        ax.legend(handles, labels, frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _held_out(self, ax: Any) -> Any:
+        """Draw the held-out variance, with one standard error, on an axis of its own."""
+        right = ax.twinx()
+        ks, means = [p.k for p in self.path], [p.held_out for p in self.path]
+        errors = [p.held_out_se for p in self.path]
+        drawn = right.errorbar(ks, means, errors, color=COLORS[2], marker="s", markersize=4, capsize=3, linestyle="-.")
+        right.set_ylabel("share of the held-out variance")
+        right.set_ylim(bottom=0.0)
+        return drawn
+
+
+class PermutationDisplay:
+    """Variance of each component, with the band of permuted data.
+
+    Parameters
+    ----------
+    test : PermutationTest
+        What :func:`rspca.permutation_test` returns.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes and Figure
+        Where it was drawn.
+    line_ : Line2D
+        Variances of the data.
+    band_ : PolyCollection
+        Where 95 % of the variances of permuted data lie.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> X, _ = rspca.datasets.make_planted_spikes(60, 100, 8, 2, strength=20.0)
+    >>> test = rspca.permutation_test(X, 3, 8, n_permutations=19)
+    >>> rspca.plotting.PermutationDisplay.from_test(test).ax_.get_xlabel()
+    'component'
+    """
+
+    def __init__(self, *, test: PermutationTest) -> None:
+        if not hasattr(test, "null"):
+            raise TypeError(f"test is a {type(test).__name__}; what rspca.permutation_test returned is needed.")
+        self.test = test
+
+    @classmethod
+    def from_test(cls, test: PermutationTest, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a test; `kwargs` go to ``Axes.plot``."""
+        return cls(test=test).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on these Axes, or on new ones."""
+        ax = new_axes(ax)
+        numbers, (low, high) = [1 + j for j in range(len(self.test.statistic))], self.test.band()
+        self.band_ = ax.fill_between(numbers, low, high, color=COLORS[1], alpha=0.3, label="permuted, 95 %")
+        style = {"color": COLORS[0], "marker": "o", "label": "data"}
+        self.line_ = ax.plot(numbers, self.test.statistic, **(style | kwargs))[0]
+        for number, value, p in zip(numbers, self.test.statistic, self.test.p, strict=True):
+            ax.annotate(f"p = {p:.2g}", (number, value), xytext=(4, 4), textcoords="offset points", fontsize=8)
+        ax.set_xticks(numbers)
+        ax.set(xlabel="component", ylabel="variance at k features", ylim=(0.0, None))
+        ax.grid(axis="y", alpha=0.3)
         ax.legend(frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from rspca.analysis.compare import Comparison, compare
 from rspca.analysis.k_path import Path
+from rspca.analysis.permutation import PermutationTest
 from rspca.base.checks import check_integer
 from rspca.plotting.displays import (
     COLORS,
@@ -15,6 +16,7 @@ from rspca.plotting.displays import (
     GenomeDisplay,
     LoadingsDisplay,
     PathDisplay,
+    PermutationDisplay,
     ScoresDisplay,
     check_axes,
     new_axes,
@@ -93,6 +95,19 @@ def plot_path(path: Path, ax: Any = None) -> Any:
     'features k'
     """
     return PathDisplay.from_path(path, ax=ax).ax_
+
+
+def plot_test(test: PermutationTest, ax: Any = None) -> Any:
+    """Draw variances and the band of permuted data; return the Axes. See :class:`PermutationDisplay`.
+
+    Examples
+    --------
+    >>> import rspca
+    >>> X, _ = rspca.datasets.make_planted_spikes(60, 100, 8, 2, strength=20.0)
+    >>> rspca.plotting.plot_test(rspca.permutation_test(X, 3, 8, n_permutations=19)).get_ylabel()
+    'variance at k features'
+    """
+    return PermutationDisplay.from_test(test, ax=ax).ax_
 
 
 def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:

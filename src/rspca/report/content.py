@@ -16,12 +16,22 @@ from rspca.linalg.explained_variance import cosines
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
 from rspca.report.kinds import KINDS, kind_of, links
 from rspca.report.labels import label_table, separated
-from rspca.report.words import certificate_words, preparation, provenance_rows, settings, summary, together_words
+from rspca.report.words import (
+    certificate_words,
+    halves_words,
+    preparation,
+    provenance_rows,
+    settings,
+    stability_words,
+    summary,
+    together_words,
+)
 
 if TYPE_CHECKING:
     from rspca.analysis.compare import Comparison
     from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path
+    from rspca.analysis.permutation import PermutationTest
     from rspca.estimator import SparsePCA
 
 MOST_FEATURES = 1000
@@ -30,6 +40,8 @@ MOST_SAMPLES = 5000
 """Samples that the scatter shows."""
 MOST_HEAT_ROWS, HEAT_FEATURES = 60, 8
 """Rows of the table of features and components, and how many a component has in it at most."""
+SHOWN_OTHERS = 8
+"""Associates, and runners-up of the halves, that a card names."""
 TOP_SAMPLES = 5
 """Samples with the largest scores that a card names."""
 
@@ -45,6 +57,7 @@ class Extras:
     path_points: Path | None = None
     comparison: Comparison | None = None
     set_comparison: SetComparison | None = None
+    test: PermutationTest | None = None
     provenance: Mapping[str, Any] | None = None
     title: str | None = None
     documents: Sequence[str] | None = None
@@ -95,9 +108,13 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
         "together": together_words(model),
         "named": called is not None,
         "components": [
-            _component(model, j, ranked[j], place) | {"top": tops[j], "separates": separated(labels, j, shown.label)}
+            _component(model, j, ranked[j], place)
+            | {"top": tops[j], "separates": separated(labels, j, shown.label), "verdict": _verdict(shown.test, j)}
+            | _others(model, j, called)
             for j in range(len(ranked))
         ],
+        "test": None if shown.test is None else _test(shown.test),
+        "halves": None if not hasattr(model, "stability_") else halves_words(model.stability_),
         "features": {
             "names": listed,
             "columns": _feature_columns(model, used, called),
@@ -137,6 +154,8 @@ def _check_kinds(shown: Extras) -> None:
             raise TypeError(f"{name}={spelled(values)} must be a mapping of names to values.")
     if shown.path_points is not None and not hasattr(shown.path_points, "suggested"):
         raise TypeError(f"path_points={spelled(shown.path_points)} must be what rspca.path returned.")
+    if shown.test is not None and not hasattr(shown.test, "null"):
+        raise TypeError(f"test={spelled(shown.test)} must be what rspca.permutation_test returned.")
     if shown.comparison is not None and not hasattr(shown.comparison, "certificate"):
         raise TypeError(f"comparison={spelled(shown.comparison)} must be what rspca.compare returned.")
     for name in ("comparison", "set_comparison"):
@@ -190,7 +209,52 @@ def _component(model: SparsePCA, number: int, ranked: list[Any], place: Mapping[
         "places": [place[feature.name] for feature in shown],
         "loadings": loadings,
         "decimals": max(2, -2 - loadings["exponent"]),
+        "structure": _numbers([feature.structure for feature in shown], 3),
+        "stable": _numbers([feature.share for feature in shown], 3),
+        "rebuilt": float(model.reconstruction_ratio_[number]) if hasattr(model, "reconstruction_ratio_") else None,
     }
+
+
+def _numbers(values: list[Any], digits: int) -> dict[str, Any] | None:
+    """Return numbers as `numbers` does, or None where they are not known."""
+    return None if not values or values[0] is None else numbers(values, digits)
+
+
+def _others(model: SparsePCA, number: int, called: Any) -> dict[str, Any]:
+    """Return the features that a component does not have and that could stand in, and what halves say of it."""
+    named = model.top_features(number, 0, names=range(model.n_features_in_), associates=SHOWN_OTHERS)
+
+    def name(i: int) -> str:
+        return f"x{i}" if called is None else names(called, [i], "feature")[0]
+
+    known = getattr(model, "stability_", None)
+    return {
+        "associates": [{"name": name(one.name), "structure": round(float(one.structure or 0.0), 3)} for one in named],
+        "stability": None if known is None else stability_words(known, number),
+        "runners_up": []
+        if known is None
+        else [{"name": name(one.feature), "share": one.share} for one in known.runners_up(number, SHOWN_OTHERS)],
+    }
+
+
+def _verdict(test: PermutationTest | None, number: int) -> dict[str, Any] | None:
+    """Return what a permutation test says of a component."""
+    if test is None or number >= len(test.p):
+        return None
+    words = test.words(number)
+    return {"words": words[0].upper() + words[1:], "status": "optimal" if number < test.suggested else "gap"}
+
+
+def _test(test: PermutationTest) -> dict[str, Any]:
+    """Return the permutation test: each component with its null band, and what it suggests."""
+    low, high = test.band()
+    rows = [
+        {"number": j + 1, "k": int(test.k[j]), "variance": float(test.statistic[j]), "p": float(p)}
+        | {"low": float(low[j]), "high": float(high[j])}
+        for j, p in enumerate(test.p)
+    ]
+    known = {"suggested": test.suggested, "alpha": test.alpha, "permutations": test.n_permutations}
+    return known | {"rows": rows, "assumption": test.assumption}
 
 
 def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -257,7 +321,8 @@ def _path(points: Path) -> dict[str, Any]:
     for p in points:
         upper = None if p.upper is None else min(1.0, float(p.upper / p.variance * p.share))
         gap = None if p.gap is None else float(p.gap)
-        rows.append({"k": int(p.k), "variance": float(p.variance), "share": float(p.share), "upper": upper, "gap": gap})
+        known = {"k": int(p.k), "variance": float(p.variance), "share": float(p.share), "upper": upper, "gap": gap}
+        rows.append(known | {"held_out": p.held_out, "held_out_se": p.held_out_se})
     return {"points": rows, "suggested": int(points.suggested), "why": points.why.replace(" %", "\N{NO-BREAK SPACE}%")}
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rspca.analysis.compare import Comparison
     from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path as PathOverK
+    from rspca.analysis.permutation import PermutationTest
     from rspca.estimator import SparsePCA
 
 _PARTS = ("elements", "features", "charts", "genome", "scores", "tables", "start")
@@ -36,6 +37,7 @@ def write_report(
     path_points: PathOverK | None = None,
     comparison: Comparison | None = None,
     set_comparison: SetComparison | None = None,
+    test: PermutationTest | None = None,
     provenance: Mapping[str, Any] | None = None,
     title: str | None = None,
     documents: Sequence[str] | None = None,
@@ -67,6 +69,8 @@ def write_report(
         What ``rspca.compare`` returned.
     set_comparison : SetComparison, optional
         What ``rspca.compare`` returned for several components.
+    test : PermutationTest, optional
+        What ``rspca.permutation_test`` returned.
     provenance : mapping, optional
         Where the data came from: names to plain values, lists or mappings, shown as they are.
     title : str, optional
@@ -104,6 +108,7 @@ def write_report(
         path_points=path_points,
         comparison=comparison,
         set_comparison=set_comparison,
+        test=test,
         provenance=provenance,
         title=title,
         documents=documents,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from rspca.certificates.joint import JointCertificate
 from rspca.certificates.words import ENDED, features_have, gap_up, times
 from rspca.report.columns import plain_text
 from rspca.report.kinds import Kind
+
+if TYPE_CHECKING:
+    from rspca.analysis.stability import Stability
 
 WEAK = 0.2
 """Gap from which the page explains that a wide gap is a weak proof, not a bad component."""
@@ -208,3 +211,22 @@ def _lines(value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         return [line for item in value for line in _lines(item)]
     return [plain_text(value, 500)]
+
+
+def stability_words(stability: Stability, number: int) -> str:
+    """Return what half-samples say of one component."""
+    shares = stability.shares(number)[stability.supports[number]]
+    often, bound = int(np.count_nonzero(shares >= 0.9)), float(stability.error_bound(0.9)[number])
+    return (
+        f"{often} of {len(shares)} features are chosen by at least 90 % of half-samples, of which {bound:.2g} are "
+        f"wrong on average, at most. Mean |cosine| with the components of halves {stability.cosine[number]:.2f}, "
+        f"{100 * stability.overlap[number]:.0f} % of the features shared."
+    )
+
+
+def halves_words(stability: Stability) -> str:
+    """Return what the shares of half-samples are, and what the bound takes for granted."""
+    return (
+        f"“Halves”: share of {2 * stability.n_pairs} fits to half of the samples, {stability.n_pairs} complementary "
+        f"pairs, that choose the feature. {stability.assumption}"
+    )

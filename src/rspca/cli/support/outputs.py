@@ -24,6 +24,7 @@ _SCORE = "component"
 
 def write_components(path: Path, model: SparsePCA, table: Table) -> None:
     """Write one line for each feature of each component, the largest loadings first, with its properties."""
+    stable = hasattr(model, "stability_")
     more, missing = list(table.features), missing_shares(model, table)
     rows = (
         [
@@ -31,13 +32,16 @@ def write_components(path: Path, model: SparsePCA, table: Table) -> None:
             table.feature_names[feature.name],
             feature.loading,
             feature.inclusion_probability,
+            feature.structure,
+            *([feature.share] if stable else []),
             *(table.features[name][feature.name] for name in more),
             *(column[feature.name] for column in missing.values()),
         ]
         for j in range(model.n_components_)
         for feature in ranked(model, j)
     )
-    write_csv(path, ["component", "feature", "loading", "inclusion_probability", *more, *missing], rows)
+    known = ["loading", "inclusion_probability", "structure", *(["stability"] if stable else [])]
+    write_csv(path, ["component", "feature", *known, *more, *missing], rows)
 
 
 def missing_shares(model: SparsePCA, table: Table) -> dict[str, Array]:

@@ -11,6 +11,8 @@ from rspca.cli.support.outputs import missing_shares, ranked
 from rspca.estimator import SparsePCA
 from rspca.formats.table import Table
 
+SHOWN_ASSOCIATES = 10
+"""Associates, and runners-up, of a component in a document."""
 SHOWN_FEATURES, SHOWN_WORDS, SHOWN_DOCUMENTS = 5, 10, 3
 """How many of each a line shows; files have all."""
 NEARLY_ALL = 0.9
@@ -38,15 +40,50 @@ def model_document(model: SparsePCA, table: Table) -> dict[str, Any]:
                         "index": feature.name,
                         "loading": feature.loading,
                         "inclusion_probability": feature.inclusion_probability,
+                        "structure": feature.structure,
+                        "share": feature.share,
                         **{name: table.features[name][feature.name] for name in table.features},
                         **{name: column[feature.name] for name, column in missing_shares(model, table).items()},
                     }
                     for feature in ranked(model, j)
                 ],
+                "reconstruction_ratio": _entry(model, "reconstruction_ratio_", j),
+                "associates": [
+                    {"name": table.feature_names[feature.name], "index": feature.name, "structure": feature.structure}
+                    for feature in associates_of(model, j)
+                ],
+                "stability": _stability(model, table, j),
                 "certificate": None if certificates[j] is None else certificate_document(certificates[j], table),
             }
             for j in range(model.n_components_)
         ],
+    }
+
+
+def associates_of(model: SparsePCA, component: int) -> list[Any]:
+    """Return the features that could have stood in, numbered."""
+    names = range(model.n_features_in_)
+    return model.top_features(component, 0, names=names, associates=SHOWN_ASSOCIATES)
+
+
+def _entry(model: SparsePCA, name: str, component: int) -> Any:
+    values = getattr(model, name, None)
+    return None if values is None else values[component]
+
+
+def _stability(model: SparsePCA, table: Table, component: int) -> dict[str, Any] | None:
+    """Return what half-samples say of a component, or None if none were drawn."""
+    known = getattr(model, "stability_", None)
+    if known is None:
+        return None
+    others = known.runners_up(component, SHOWN_ASSOCIATES)
+    return {
+        "n_pairs": known.n_pairs,
+        "cosine": known.cosine[component],
+        "overlap": known.overlap[component],
+        "wrong_at_0.9_at_most": known.error_bound(0.9)[component],
+        "assumption": known.assumption,
+        "runners_up": [{"name": table.feature_names[i], "index": i, "share": share} for i, share in others],
     }
 
 
@@ -55,6 +92,8 @@ def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool)
     yield from topic_lines(model, table, scores) if documents else component_table(model, table)
     for j, certificate in enumerate(getattr(model, "certificates_", ())):
         yield f"{'topic' if documents else 'component'} {j + 1}: {certificate}"
+    if hasattr(model, "stability_"):
+        yield from str(model.stability_).splitlines()
     if hasattr(model, "joint_gain_"):
         yield f"together: {100 * model.joint_gain_:.2g} % more adjusted variance than found one by one"
     if hasattr(model, "joint_certificate_"):
@@ -118,7 +157,7 @@ def beside_the_model(certificate: Any, own: float | None, table: Table) -> Itera
 
 
 def path_document(points: Any, table: Table) -> dict[str, Any]:
-    """Return a path with names, and the k that it suggests."""
+    """Return a path with names, the k that it suggests, and the paths of later components."""
     rows = [
         {
             "k": point.k,
@@ -126,6 +165,8 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
             "share": point.share,
             "upper": point.upper,
             "gap": point.gap,
+            "held_out": point.held_out,
+            "held_out_se": point.held_out_se,
             "features": [
                 {"name": table.feature_names[i], "index": i, "loading": loading}
                 for i, loading in zip(point.support, point.loadings, strict=True)
@@ -133,7 +174,23 @@ def path_document(points: Any, table: Table) -> dict[str, Any]:
         }
         for point in points
     ]
-    return {"points": rows, "suggested": points.suggested, "why": points.why}
+    later = [path_document(path, table) for path in points.later]
+    return {"points": rows, "suggested": points.suggested, "why": points.why, "later": later}
+
+
+def path_table(found: Any, table: Table) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the head and the lines of a path as a spreadsheet; of several components with their number."""
+    tested = any(point.held_out is not None for point in found)
+    head = ["k", "variance", "share", "upper", "gap", *(["held_out", "held_out_se"] if tested else []), "features"]
+
+    def lines() -> Iterator[list[Any]]:
+        for number, path in enumerate((found, *found.later), 1):
+            for point in path:
+                shares = [point.held_out, point.held_out_se] if tested else []
+                names = ";".join(str(table.feature_names[i]) for i in point.support)
+                yield [*([number] if found.later else []), *point[:5], *shares, names]
+
+    return (["component", *head] if found.later else head), lines()
 
 
 def comparison_document(found: Any, table: Table) -> dict[str, Any]:

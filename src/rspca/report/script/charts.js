@@ -75,4 +75,53 @@ function drawPath() {
   const key = html("p", { class: "key" }, html("span", { class: "swatch" }), "found");
   if (bounded.length) key.append(html("span", { class: "swatch bound" }), "proven: nothing lies above");
   home.replaceChildren(drawn, key);
+  if (points.every((one) => one.held_out !== null)) home.append(...heldOut(points, suggested, size, x));
+}
+
+function heldOut(points, suggested, size, x) { // the mean over folds, with one standard error on both sides
+  const low = Math.min(0, least(points.map((one) => one.held_out - one.held_out_se)));
+  const high = most(points.map((one) => one.held_out + one.held_out_se)), bottom = size.height - size.bottom;
+  const y = {
+    at: (share) => size.top + ((high - share) / (high - low || 1)) * (bottom - size.top),
+    ticks: ticks(low, high, 5), say: percent, label: "Share of the held-out variance",
+  };
+  const drawn = chart(`Held-out variance against k; suggested k = ${suggested}`, size, x, y);
+  const line = points.map((one, i) => `${i ? "L" : "M"}${x.at(one.k).toFixed(1)} ${y.at(one.held_out).toFixed(1)}`);
+  const dot = (one) => one.k === suggested ? { class: "dot chosen", r: 6 } : { class: "dot", r: 3.5 };
+  drawn.append(
+    svg("line", { class: "suggested", x1: x.at(suggested), x2: x.at(suggested), y1: size.top, y2: bottom }),
+    svg("path", { class: "line", d: line.join("") }),
+    ...points.map((one) => svg("line", {
+      class: "grid", x1: x.at(one.k), x2: x.at(one.k),
+      y1: y.at(one.held_out - one.held_out_se), y2: y.at(one.held_out + one.held_out_se),
+    })),
+    ...points.map((one) => svg("circle", { ...dot(one), cx: x.at(one.k), cy: y.at(one.held_out) })));
+  return [drawn, html("p", { class: "key" }, html("span", { class: "swatch" }), "held out, with one standard error")];
+}
+
+function drawTest() { // variance of each component, and the band of permuted data
+  const home = byId("test-chart"), size = sized(home, 0.4), { rows } = page.test;
+  const [wide, bottom] = [size.width - size.left - size.right, size.height - size.bottom];
+  const high = most(rows.map((one) => Math.max(one.variance, one.high)));
+  const x = {
+    at: (number) => size.left + ((number - 0.5) / rows.length) * wide,
+    ticks: rows.map((one) => one.number), say: String, label: "Component",
+  };
+  const y = {
+    at: (value) => size.top + ((high - value) / (high || 1)) * (bottom - size.top),
+    ticks: ticks(0, high, 5), say: (value) => short(value), label: "Variance at k features",
+  };
+  const point = (value) => (one, i) => `${i ? "L" : "M"}${x.at(one.number).toFixed(1)} ${y.at(value(one)).toFixed(1)}`;
+  const upper = rows.map(point((one) => one.high)).join("");
+  const back = [...rows].reverse().map(point((one) => one.low)).join("").replace("M", "L");
+  const drawn = chart(`Variance of each component, and of permuted data; ${page.test.suggested} are more than chance`,
+    size, x, y);
+  const dot = (one) => one.number <= page.test.suggested ? { class: "dot chosen", r: 6 } : { class: "dot", r: 3.5 };
+  drawn.append(
+    svg("path", { class: "between", d: `${upper}${back}Z` }),
+    svg("path", { class: "upper", d: upper }),
+    svg("path", { class: "line", d: rows.map(point((one) => one.variance)).join("") }),
+    ...rows.map((one) => svg("circle", { ...dot(one), cx: x.at(one.number), cy: y.at(one.variance) })));
+  home.replaceChildren(drawn, html("p", { class: "key" }, html("span", { class: "swatch" }), "data",
+    html("span", { class: "swatch bound" }), "permuted columns, 95 %"));
 }

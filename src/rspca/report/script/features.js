@@ -4,6 +4,9 @@ const extras = page.features.columns.map((column) => ({ ...column, values: decod
 const columns = [
   { head: capitalized(FEATURE), value: (row) => names[row.place], falling: false },
   { head: "Loading", value: (row) => Math.abs(row.loading), falling: true, span: 2 }, // the bar, and the number
+  ...(page.halves ? [{ head: "Halves", value: (row) => row.stable, falling: true, span: 2 }] : []),
+  ...(page.components.some((one) => one.structure)
+    ? [{ head: "Correlation", value: (row) => Math.abs(row.structure), falling: true, number: true }] : []),
   ...extras.map((one) => ({
     head: one.name, value: (row) => one.values[row.place], falling: false, number: one.kind === "number",
   })),
@@ -42,7 +45,11 @@ function bar(loading, low, high) { // the same scale on both sides of zero
 
 function makeCard(component, number) {
   const loadings = decoded(component.loadings);
-  const rows = component.places.map((place, rank) => ({ place, rank, loading: loadings[rank] }));
+  const structure = component.structure && decoded(component.structure);
+  const stable = component.stable && decoded(component.stable);
+  const rows = component.places.map((place, rank) => ({
+    place, rank, loading: loadings[rank], structure: structure?.[rank] ?? null, stable: stable?.[rank] ?? null,
+  }));
   const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
   const body = home.closest("details");
@@ -58,6 +65,9 @@ function makeCard(component, number) {
     html("th", { scope: "row", class: "name" }, named(row.place)),
     html("td", { class: "bars" }, bar(row.loading, low, high)),
     html("td", { class: "number" }, fixed(row.loading, component.decimals)),
+    ...(stable ? [html("td", { class: "bars" }, bar(row.stable, 0, 1)),
+      html("td", { class: "number" }, fixed(row.stable, 2))] : []),
+    ...(structure ? [html("td", { class: "number" }, fixed(row.structure, 2))] : []),
     ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
   card.draw = () => {
     card.found = words ? rows.filter((row) => sought[row.place].includes(words)) : rows;

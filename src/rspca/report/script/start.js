@@ -27,6 +27,7 @@ if (page.scores) {
 function drawCharts() {
   if (page.path) drawPath();
   if (page.genome) drawGenome();
+  if (page.test) drawTest();
   if (page.scores) drawScores();
 }
 drawCharts();
