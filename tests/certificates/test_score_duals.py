@@ -166,11 +166,11 @@ def test_a_column_that_is_left_out_raises_the_penalty():  # issue 18, item 8
 @pytest.mark.parametrize("part", range(4))
 def test_hard_families_have_no_false_dual(part):  # issue 18, item 8
     counted = 0
-    for seed in range(part, 160, 4):
+    for seed in range(part, 64, 4):
         for wrong in check_duals(seed):
             assert not wrong, f"seed {seed}, {exact_case(seed).family}: {wrong}"
             counted += 1
-    assert counted > 300
+    assert counted > 200
 
 
 def test_the_largest_eigenvalue_of_a_large_matrix_is_confirmed(monkeypatch):  # issue 18, item 1

@@ -191,7 +191,7 @@ class ScoreDual:
                 np.intersect1d(self.possible, left), factor_of(dual), dual.rho, checked.upper, excludes, near
             )
         # twice no better: directions that are not optimized matter more from here on
-        if not self._levels or (not is_better and self._is_worse):
+        if not self._levels or (not is_better and self._is_worse and columns.d < columns.length):
             self._leave()
         self._is_worse = not is_better
 
