@@ -126,6 +126,9 @@ def test_rows_are_bounded_early_for_few_features_and_late_for_many(monkeypatch):
     X = np.random.default_rng(0).standard_normal((25, 60))
     state, run = strategy.ProofState(DenseOperator(X)), started(X.T @ X, 3)
     assert strategy._rows_seconds(run, state, 4) >= 10.0 * strategy._rows_seconds(run, state, 3)
+    run.seconds_left = lambda: 1e-9
+    assert strategy._rows_seconds(run, state, 3) == 0.0  # now, or there is no time for it
+    del run.seconds_left
     run.until = no_time
     strategy.by_products(run, state, 3)
     assert {"frobenius", "gershgorin", "largest eigenvalue"} <= set(names(run))

@@ -58,6 +58,9 @@ RELAXATION_REST = 0.6
 LOW_RANK_TIME, STEPS_TIME = 0.3, 0.1
 """Shares of the time left that plans assume for the longer search of cones, and for a proof feature by feature: bounds
 predicted to be faster come before them. Not tuned."""
+URGENT_SHARE = 0.4
+"""Share of the time left from which rows of X'X are read at once for few features, before other bounds leave no time
+for them: not tuned."""
 SPARSE_PRODUCT = 50.0
 """Operations that a multiplication of a sparse product takes as long as, for plans: not tuned."""
 SPARSE_ROWS = 10.0

@@ -396,10 +396,12 @@ def _can_read_rows(run: Progress, state: ProofState, k: int) -> bool:
 
 
 def _rows_seconds(run: Progress, state: ProofState, k: int) -> float:
-    """Return the time of a read of X'X, late where k is large: then its rows give poor bounds."""
+    """Return the time of a read of X'X: late where k is large, as its rows then give poor bounds; zero if urgent."""
     n = state.op.shape[1]
     seconds = state.rows_seconds() + budgets.ROW_ENTRY * n**2 / budgets.FLOPS
-    return seconds if k <= n // budgets.ROWS_FIRST_SHARE else _after_dual(run, state, k, 10.0 * seconds)
+    if k > n // budgets.ROWS_FIRST_SHARE:
+        return _after_dual(run, state, k, 10.0 * seconds)
+    return seconds if seconds <= budgets.URGENT_SHARE * run.seconds_left() else 0.0  # later there would be no time
 
 
 def _spectrum_seconds(run: Progress, state: ProofState, k: int) -> float:
