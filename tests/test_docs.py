@@ -65,7 +65,8 @@ def test_every_public_function_has_a_docstring_and_an_example(name, value):
     documentation = inspect.getdoc(value)
     assert documentation
     results = (  # what functions return, or build upon
-        "Component", "Decomposition", "Step", "OperatorMixin", "datasets.Counterexample", "datasets.Dataset",
+        "Component", "Decomposition", "PermutationTest", "Stability", "Step", "OperatorMixin",
+        "datasets.Counterexample", "datasets.Dataset",
         "formats.Genotypes", "formats.SeriesMatrix", "formats.SmartDocument", "text.Terms", "Table",
     )  # fmt: skip
     assert name in results or ">>>" in documentation

@@ -388,7 +388,7 @@ def test_top_features_take_names_or_give_indices():
 
 def test_top_features_make_a_frame():
     frame = pd.DataFrame(fitted(WINE, scale=True).top_features())
-    assert list(frame.columns) == ["name", "loading", "inclusion_probability"]
+    assert list(frame.columns) == ["name", "loading", "inclusion_probability", "structure", "share"]
     assert len(frame) == 3
 
 

@@ -72,6 +72,9 @@ STEPS = (
     _benchmark("joint"),
     _benchmark("joint_constrained"),
     _benchmark("joint_certificates"),
+    _benchmark("text"),
+    _benchmark("resampling"),
+    _benchmark("readers"),
     Step("paper", ("experiments/run.py",), ("experiments/results/*", "docs/figures/*.png")),
     Step(
         "stories", ("experiments/run.py", "hapmap3", "choosing_k"),
@@ -86,6 +89,10 @@ STEPS = (
     _campaign(
         "false_proofs_tall", "false_proofs", "--tall", "--first", "600000", "--cases", "1500",
         "--out", "tools/results/false_proofs_tall.txt",
+    ),
+    _campaign(
+        "false_proofs_duals", "false_proofs", "--duals", "--cases", "400",
+        "--out", "tools/results/false_proofs_duals.txt",
     ),
     _campaign("invariants", "truth"),
     _campaign("fuzz", "fuzz"),

@@ -266,7 +266,7 @@ def model_of(adata: Any, key: str = "spca") -> SparsePCA:
     if key not in adata.uns:
         raise ValueError(f"adata.uns has no {key!r}; run rspca.spca first, or give the key that it was stored under.")
     found = adata.uns[key]
-    if "mean" not in found:
+    if not {"mean", "total_weight", "preparation"} <= set(found):
         raise ValueError(f"adata.uns[{key!r}] was stored by an earlier version, without means; run rspca.spca again.")
     params = found["params"]
     genes = adata.var_names.get_indexer(np.asarray(found["genes"], dtype=object))
@@ -280,6 +280,8 @@ def model_of(adata: Any, key: str = "spca") -> SparsePCA:
     model.supports_ = [np.flatnonzero(row) for row in model.components_]
     model.n_components_, model.n_features_in_ = model.components_.shape
     model.n_samples_, model.n_iter_ = int(found["n_samples"]), 1
+    model.total_weight_ = float(found["total_weight"])
+    model.preparation_ = tuple(str(words) for words in np.atleast_1d(found["preparation"]))
     model.mean_, model.scale_ = np.asarray(found["mean"]), np.asarray(found["scale"])
     model.explained_variance_ = np.asarray(found["variance"])
     model.explained_variance_ratio_ = np.asarray(found["variance_ratio"])
@@ -304,6 +306,8 @@ def _store(
         "mean": np.asarray(model.mean_),
         "scale": np.asarray(model.scale_),
         "n_samples": model.n_samples_,
+        "total_weight": model.total_weight_,
+        "preparation": np.asarray(model.preparation_, dtype=str),
         "variance": model.explained_variance_,
         "variance_ratio": model.explained_variance_ratio_,
     }

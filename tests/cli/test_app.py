@@ -199,5 +199,6 @@ def test_genotypes_keep_what_is_known_of_their_snps(tmp_path):
     )
     assert result.exit_code == 0, result.output
     head = (out / "components.csv").read_text().splitlines()[0]
-    assert head.split(",")[4:] == ["snp", "chromosome", "position", "allele_1", "allele_2", "frequency", "missing"]
+    known = ["snp", "chromosome", "position", "allele_1", "allele_2", "frequency", "missing"]
+    assert head.split(",")[4:] == ["structure", *known]
     assert (out / "scores.csv").read_text().startswith("fid,iid,component1")

@@ -93,7 +93,7 @@ def test_a_file_with_several_matrices_or_several_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="2 matrices"):
         rspca.read(tmp_path / "two.npz")
     np.save(tmp_path / "a.npy", X)
-    with pytest.raises(ValueError, match=r"only \.bed and \.all files"):
+    with pytest.raises(ValueError, match=r"only \.bed, \.pgen and \.all files"):
         rspca.read([tmp_path / "a.npy", tmp_path / "a.npy"])
 
 

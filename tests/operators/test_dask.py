@@ -245,7 +245,7 @@ def test_few_features_of_several_components_take_few_requests(client, requests):
     X = (rng.standard_normal((400, 10)) @ factors + rng.standard_normal((400, 6000))).astype(np.float32)
     here = rspca.decompose(X, 3, k=30, random_state=0)
     there = rspca.decompose(array.from_array(X, chunks=(400, 1000)), 3, k=30, random_state=0)
-    assert len(requests) <= 24
+    assert len(requests) <= 28  # 3 of them for structure coefficients and blocks of similar features
     assert max(component.passes for component in there.components) <= 15.0
     for one, two in zip(here.components, there.components, strict=True):
         np.testing.assert_array_equal(one.support, two.support)

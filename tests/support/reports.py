@@ -47,6 +47,7 @@ def large_model(extra=False):
         warnings.simplefilter("ignore")
         model = rspca.SparsePCA(20, k=1000).fit(rng.standard_normal((25, 1000)))
     model.components_, model.n_features_in_ = components, n
+    del model.structure_, model.associates_  # of the data fitted
     model.supports_ = [np.flatnonzero(row) for row in components]
     model.inclusion_probability_ = type(model.inclusion_probability_)(np.abs(components) ** 0.1 * (components != 0))
     model.feature_names_in_ = np.array([f"rs{i}" for i in rng.integers(10**6, 10**8, n)], dtype=object)

@@ -17,6 +17,7 @@ from rspca.certificates.certify import _components, _left_by, rounding_margin
 from rspca.certificates.score_stage import missing_from_products
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
+from rspca.operators.prepared import NOTHING_GIVEN
 from support.exact_cases import ENUMERATION_ERROR, exact_case, optimum
 
 
@@ -31,7 +32,7 @@ def check_duals(seed: int, *, tall: bool = False) -> list[str]:
             before = _components(options.pop("after", None), given.shape[1])
             deflation = options.pop("deflation", "schur")
             center, scale = options.pop("center", True), options.pop("scale", False)
-            data = _left_by(before, given, deflation, center, scale)
+            data = _left_by(before, given, deflation, center, scale, NOTHING_GIVEN)
             op, unit = balanced(data.operator)
             op = op.to_float64()
         except ValueError:

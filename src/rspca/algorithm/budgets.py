@@ -552,10 +552,10 @@ REBUILT_HALVINGS = 6
 MANY_FITS_BYTES = 1 << 27
 """Bytes of the gradients, or columns, of fits that are multiplied together: limit of memory."""
 MANY_FITS_DENSE = 256
-"""Features, or samples, up to which loadings are refitted by a dense eigendecomposition: benchmarks/statistics.py."""
+"""Features, or samples, up to which loadings are refitted by a dense eigendecomposition: benchmarks/resampling.py."""
 MANY_FITS_ROUNDS = 30
-"""Rounds of the climbs of many fits; most end after 5 to 10: benchmarks/statistics.py."""
+"""Rounds of the climbs of many fits; most end after 5 to 10: benchmarks/resampling.py."""
 MANY_FITS_MIN_GAIN = 1e-9
-"""Relative gain of variance at which the climb of one of many fits continues: benchmarks/statistics.py."""
+"""Relative gain of variance at which the climb of one of many fits continues: benchmarks/resampling.py."""
 MANY_FITS_POWER_STEPS = 3
-"""Power steps from random signs that give each of many fits a start of its own: benchmarks/statistics.py."""
+"""Power steps from random signs that give each of many fits a start of its own: benchmarks/resampling.py."""

@@ -231,7 +231,7 @@ def _component_path(data: Prepared, plan: _Plan, number: int, on_rows: Callable[
         if on_rows is not None:
             on_rows(_with_shared_bounds(points.values()))
 
-    supports, known = _supports(op, wanted, plan.limits, plan.rng, record), ProofState(op)
+    supports, known = _supports(op, wanted, plan.limits, plan.rng, record), ProofState(op, plan.limits)
     deadline = time.perf_counter() + plan.seconds
     for place, k in enumerate(wanted):
         value, loadings, support = *refit(op.restrict(supports[k]), np.ones(len(supports[k]))), supports[k]

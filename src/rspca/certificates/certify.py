@@ -135,6 +135,8 @@ def certify_prepared(
     began = time.perf_counter()
     given, size = balanced(op)
     known = strategy.ProofState(given, limits) if known is None else known
+    if known.groups is not limits:
+        raise RuntimeError("What was proven before is of other groups: please report this.")
     op = known.op
     eligible = eligible_features(op)
     if not len(eligible) or (op.has_samples and (op.sq_norms <= op.rounding() ** 2).all()):

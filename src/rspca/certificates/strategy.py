@@ -108,7 +108,8 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
         run.bound("semidefinite dual", dual)
     if not run.finished():
         began = time.perf_counter()
-        tol, clock = run.tol / budgets.SEARCH_TOL_SHARE, run.until(budgets.SEARCH_SHARE)
+        share = budgets.SEARCH_FIRST_SHARE if score_dual is None else budgets.SEARCH_SHARE
+        tol, clock = run.tol / budgets.SEARCH_TOL_SHARE, run.until(share)
         result = search(A, k, run.support, parts, tol=tol, out_of_time=clock, examine=Examiner(run), limits=limits)
         run.nodes += result.nodes
         run.reached(result.support, result.lower)

@@ -57,7 +57,8 @@ def read(path: PathLike | Sequence[PathLike], **options: Any) -> Table:
             raise ValueError(f"{names}: this format is not known. Give a file of {known}, or a folder of documents.")
         raise ValueError(f"{names}: files of one format are needed. Formats that can be read: {known}, or a folder.")
     if len(paths) > 1 and not reader.several:
-        together = " and ".join(reader.name for reader in registry.READERS if reader.several)
+        *others, last = (reader.name for reader in registry.READERS if reader.several)
+        together = f"{', '.join(others)} and {last}"
         raise ValueError(f"{len(paths)} files were given; only {together} files are put side by side. Give one.")
     unknown = sorted(set(options) - set(reader.options))
     if unknown:

@@ -1,6 +1,6 @@
 """Time of stability, cross-validation and permutation tests, in multiples of one fit with the same k and r.
 
-    python benchmarks/statistics.py [name ...]
+    python benchmarks/resampling.py [name ...]
 
 CPU time with one thread, best of three fits; prints a line for each data set.
 """
