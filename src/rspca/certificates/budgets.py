@@ -83,6 +83,8 @@ RELAXATION_EVALUATIONS = 60
 SEARCH_FIRST_FEATURES = 100
 """Features up to which the exact search comes before the optimized dual. 64 pixels of digits, k = 3 to 8: 0.1 to 0.3 s
 instead of 0.4 to 4 s; k = 15 and 20 need the dual: benchmarks/certificates.py."""
+SEARCH_FIRST_LEFT = 60
+"""The same where an optimized dual left these features of more: it goes on well there: not tuned."""
 SEARCH_FIRST_SHARE = 0.1
 """Share of the time left for an exact search that comes first and is followed by the dual: not tuned."""
 SHRUNK = 0.8
@@ -161,6 +163,8 @@ SCORE_CUTS = (0.5, 0.25, 0.0)
 """Shares of the expected penalty below which columns are left out at first: benchmarks/certificates.py."""
 SCORE_CUT_SLACK = 1.05
 """Multiple of the longest column left out that the penalty must exceed, else more columns are used: not tuned."""
+PLAIN_ROOTS_CALL = 20_000
+"""Terms that take as long as the calls of NumPy themselves: counted on 61 features of digits."""
 PLAIN_ROOTS = 1e8
 """Terms of sums for the relaxation that a process computes with NumPy before it compiles, two seconds: not tuned."""
 RELAXATION_STEPS = 150

@@ -78,7 +78,7 @@ class RootFinder:
         if self._uses_machine_code():
             result: tuple[Array, Array] = _roots_code()(np.ascontiguousarray(squares), weights, rho, start, steps, tol)
             return result
-        _Work.plain_terms += squares.size
+        _Work.plain_terms += squares.size + budgets.PLAIN_ROOTS_CALL
         return score_roots.newton_plain(squares, weights, rho, start, steps, tol)
 
     def _uses_machine_code(self) -> bool:

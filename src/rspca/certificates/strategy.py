@@ -48,8 +48,11 @@ LIMITED_BOUNDS: dict[str, Callable[[Array, int, GroupLimits], float]] = {
 """The same with limits on groups; a bound that is not here is used without them, and holds with them all the more."""
 
 
-def in_memory(run: Progress, A: Array, k: int) -> None:
-    """Try the bounds from a Gram matrix of moderate size, cheapest first, then the exact search."""
+def in_memory(run: Progress, A: Array, k: int, *, left_by_dual: bool = False) -> None:
+    """Try the bounds from a Gram matrix of moderate size, cheapest first, then the exact search.
+
+    `left_by_dual` are features that an optimized dual left of more: there the dual goes on well.
+    """
     run.survivors, limits = len(A), run.limits
     allowed = A if limits is None else limits.apart(A)
     for name, bound in CHEAP_BOUNDS.items():
@@ -65,11 +68,11 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
     factor = DenseOperator(np.ascontiguousarray(np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors.T))
     scores_bounds(run, factor, k)
     score_dual, dual_search = None, None
-    if len(A) > budgets.SEARCH_FIRST_FEATURES:
+    if len(A) > (budgets.SEARCH_FIRST_LEFT if left_by_dual else budgets.SEARCH_FIRST_FEATURES):
         score_dual = optimized(run, A, k, budgets.RELAXATION_TIME)
         outcome = None if score_dual is None else score_dual.outcome
         if outcome is not None and len(outcome.possible) <= budgets.SHRUNK * len(A) and not run.finished():
-            among(run, lambda left: A[np.ix_(left, left)], k, outcome.possible)
+            among(run, lambda left: A[np.ix_(left, left)], k, outcome.possible, left_by_dual=True)
             return
         if outcome is not None and _is_near(run, outcome) and not run.finished():
             dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, outcome)
@@ -106,14 +109,16 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             return B.spectral_fill(B.spectrum(parts[-1]), k, limits) + B.remainder(allowed - parts[-1], k, limits)
 
         run.bound("semidefinite dual", dual)
-    if not run.finished():
-        began = time.perf_counter()
-        share = budgets.SEARCH_FIRST_SHARE if score_dual is None else budgets.SEARCH_SHARE
-        tol, clock = run.tol / budgets.SEARCH_TOL_SHARE, run.until(share)
+
+    def search_rows(clock: Callable[[], bool]) -> None:
+        began, tol = time.perf_counter(), run.tol / budgets.SEARCH_TOL_SHARE
         result = search(A, k, run.support, parts, tol=tol, out_of_time=clock, examine=Examiner(run), limits=limits)
         run.nodes += result.nodes
         run.reached(result.support, result.lower)
         run.proven("exact search", result.upper, time.perf_counter() - began)
+
+    if not run.finished():
+        search_rows(run.until(budgets.SEARCH_FIRST_SHARE if score_dual is None else budgets.SEARCH_SHARE))
     if multipliers and len(A) <= budgets.ROW_DUAL_FEATURES:
         clock, enough = run.until(budgets.ROW_DUAL_TIME), (1.0 + run.tol) * run.lower
         rows = partial(best_row_dual_of_one, allowed, k, multipliers[0], enough=enough, out_of_time=clock)
@@ -126,6 +131,8 @@ def in_memory(run: Progress, A: Array, k: int) -> None:
             dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, score_dual.outcome)
     if dual_search is not None:
         dual_search.go_on(run, run.out_of_time)
+    if not run.finished():  # it was stopped by its clock, and nothing else is left
+        search_rows(run.out_of_time)
 
 
 def _is_near(run: Progress, outcome: Outcome) -> bool:
@@ -146,7 +153,9 @@ def optimized(run: Progress, A: Array, k: int, share: float) -> ScoreDual | None
     return dual
 
 
-def among(run: Progress, gram: Callable[[Array], Array], k: int, possible: Array) -> None:
+def among(
+    run: Progress, gram: Callable[[Array], Array], k: int, possible: Array, *, left_by_dual: bool = False
+) -> None:
     """Go on with the features that may be in a better support than the known one; the others are in none.
 
     A known support may be smaller than k, and all that is left may be no more than k.
@@ -169,7 +178,7 @@ def among(run: Progress, gram: Callable[[Array], Array], k: int, possible: Array
             inner.survivors = len(possible)
             inner.proven("all that is left", max(B.largest_eigenvalue(A), run.lower), 0.0)
         else:
-            in_memory(inner, A, k)
+            in_memory(inner, A, k, left_by_dual=left_by_dual)
     finally:
         run.nodes, run.survivors = run.nodes + inner.nodes, inner.survivors
         run.reached(possible[inner.support], inner.lower)
@@ -240,7 +249,7 @@ def _improve_dual(run: Progress, state: ProofState, k: int, clock: Callable[[], 
             break
         if len(outcome.possible) <= budgets.GRAM_FEATURES:
             if len(outcome.possible) < state.op.shape[1]:
-                among(run, state.op.gram_block, k, outcome.possible)
+                among(run, state.op.gram_block, k, outcome.possible, left_by_dual=True)
             break
         if len(outcome.possible) > budgets.SHRUNK * len(dual.possible):
             break
