@@ -245,3 +245,7 @@ def test_groups_that_make_no_sense_are_refused(name):  # issue 18, item 5
     given = {"k": 2, "groups": labels} | make(X, labels)
     with pytest.raises(ValueError, match=words):
         rspca.certify(X, given.pop("k"), **given)
+
+
+def test_swaps_whose_gains_are_only_rounding_come_to_an_end():  # issue 18, item 8
+    assert not [found.wrong for found in check_case(3127, grouped=True) if found.wrong]

@@ -394,7 +394,7 @@ def swap_features(
     """Swap one feature for another while that gains variance; swap_optimal means that no swap gains any more."""
     end = swap_path(gram_rows, diagonal, support, choice, set())
     if end is None:
-        raise AssertionError("Variances grow, so no support comes twice.")
+        raise RuntimeError("A path met an earlier one where there was none: please report this.")
     return end
 
 
@@ -406,18 +406,21 @@ def swap_path(
     With A_SS = l vv' + (rest), R = sum over the rest of qq'/(l - l_q), and for a feature j outside: a = A_Sj,
     alpha = v'a, r = Ra, q = a'r + A_jj - l. Swapping i for j raises the largest eigenvalue above l exactly when
     R_ii alpha^2 + v_i^2 q - 2 alpha v_i r_i > 0: the Schur complement of S + j with i removed, as the shift tends to l.
-    So one k x k eigendecomposition examines all k (n - k) swaps. `gram_rows` returns rows of A.
+    So one k x k eigendecomposition examines all k (n - k) swaps. `gram_rows` returns rows of A. Variances grow, so a
+    support that comes twice shows that gains are only rounding: the path ends there.
     """
-    support, n_swaps, swap_optimal = np.array(support), 0, False
+    support, n_swaps, swap_optimal, own = np.array(support), 0, False, set[bytes]()
     rows = np.array(gram_rows(support))
     while True:
         name = np.sort(support).tobytes()
-        if name in visited and not swap_optimal:
+        is_repeated = name in own
+        if name in visited and not is_repeated:
             return None
         visited.add(name)
+        own.add(name)
         values, vectors = np.linalg.eigh(_symmetric(rows[:, support]))
         value, v = float(values[-1]), vectors[:, -1]
-        if n_swaps == budgets.SWAPS_MAX or swap_optimal:
+        if n_swaps == budgets.SWAPS_MAX or swap_optimal or is_repeated:
             break
         least = budgets.SWAP_MIN_GAIN * value
         gaps = np.maximum(value - values[:-1], least)

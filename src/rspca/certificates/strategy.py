@@ -228,7 +228,10 @@ def by_products(run: Progress, state: ProofState, k: int, more: tuple[Stage, ...
 def relaxed_scores(run: Progress, state: ProofState, k: int) -> None:
     """Bound by the optimized dual in the scores, for a share of the time."""
     scores = state.op.scores(run.support, _loadings(state.op, run.support))
-    squares = np.asarray(state.op.rmatmat(scores / np.linalg.norm(scores)), dtype=np.float64) ** 2
+    length = float(np.linalg.norm(scores))
+    if length == 0.0:  # products are only rounding
+        return
+    squares = np.asarray(state.op.rmatmat(scores / length), dtype=np.float64) ** 2
     rho = float(np.partition(squares, len(squares) - k)[len(squares) - k])
     state.duals[k] = ScoreDual(of_data(state.op, partial(_climbed, state, k)), k, rho, near=state.near(k))
     _improve_dual(run, state, k, run.until(budgets.RELAXATION_TIME))
