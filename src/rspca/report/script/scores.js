@@ -94,7 +94,7 @@ function arrows(x, y, across, up) {
   const longest = most([...largest].map((place) => Math.hypot(...loading.map((one) => one.get(place) ?? 0)))) || 1;
   const reach = (values) => most(values.map(Math.abs)) || 1;
   const unit = [reach(across.values), chosen[1] === "order" ? 0 : reach(up.values)].map((one) => (0.8 * one) / longest);
-  const [x0, y0] = [x.at(0), chosen[1] === "order" ? y.at(0) : y.at(0)];
+  const [x0, y0] = [x.at(0), y.at(0)];
   return svg("g", { class: "arrows" }, ...[...largest].map((place) => {
     const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0)), [x1, y1] = [x.at(a), y.at(b)];
     const anchor = x1 < x0 ? "end" : "start";
