@@ -8,7 +8,7 @@ import inspect
 import numbers
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -23,6 +23,7 @@ from rspca.algorithm.feature_limits import limits
 from rspca.algorithm.joint.task import SparseVector
 from rspca.algorithm.loop import LoopOptions
 from rspca.algorithm.results import Component, Decomposition, OnComponent
+from rspca.analysis.halves import Halves, HalvesOptions
 from rspca.analysis.stability import Stability, check_pairs, refitted_stability, stability_of
 from rspca.base.arguments import argument, where_known
 from rspca.base.checks import (
@@ -565,6 +566,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         sample_weight: Any = None,
         covariates: Any = None,
         on_step: OnStep | None = None,
+        on_halves: Callable[[Halves], None] | None = None,
+        earlier: dict[str, Array] | None = None,
     ) -> Stability:
         """Return how often fits to halves of the samples of X choose each feature, and find the same components.
 
@@ -572,13 +575,24 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         model and from directions of its own, and its components are matched with those of the model by the |cosine| of
         their loadings. X, weights and covariates are those of the fit. The result is kept as ``stability_``:
         :meth:`top_features`, files and reports show it.
+
+        On large data halves are fitted a few at a time. `on_halves` is called after each part with what was counted; a
+        call that was stopped goes on from the ``arrays()`` of it, given as `earlier` with the same other arguments.
         """
         check_is_fitted(self)
+        check_listener("on_step", on_step)
+        check_listener("on_halves", on_halves)
         checked = self._checked(self._weighted_as_in_fit(X), reset=False)
         op = operator_of(checked, self.missing)
         samples = checked_samples(op, SampleArguments(sample_weight, covariates, self.missing), self.center)
         self.stability_ = model_stability(
-            self, op, samples, getattr(X, "features", None), n_pairs, as_generator(random_state), on_step
+            self,
+            op,
+            samples,
+            getattr(X, "features", None),
+            n_pairs,
+            as_generator(random_state),
+            HalvesOptions(on_step, on_halves, earlier),
         )
         return self.stability_
 
@@ -805,12 +819,11 @@ def model_stability(
     features: Any,
     n_pairs: Any,
     rng: np.random.Generator,
-    on_step: OnStep | None,
+    loop: HalvesOptions,
 ) -> Stability:
     """Return the stability of a fitted model: by short climbs, or by full fits where it was found otherwise."""
     check_has_samples(op, "stability")
-    pairs = check_pairs(n_pairs, op.shape[0])
-    check_listener("on_step", on_step)
+    pairs, seed = check_pairs(n_pairs, op.shape[0]), int(rng.integers(2**62))
     rows = zip(model.supports_, model.components_.astype(np.float64), strict=True)
     found = [SparseVector(support, row[support]) for support, row in rows]
     options = _parameters(model)
@@ -826,12 +839,12 @@ def model_stability(
             scale=model.scale,
             limits=labels,
             n_pairs=pairs,
-            rng=rng,
-            on_step=on_step,
+            seed=seed,
+            loop=loop,
         )
-    settings = checked_settings(options | {"certify": False, "random_state": rng})
+    settings = checked_settings(options | {"certify": False})
     settings = settings._replace(k=[len(support) for support in model.supports_], n_components=model.n_components_)
-    return refitted_stability(op, samples, found, settings, pairs, rng, on_step)
+    return refitted_stability(op, samples, found, settings, pairs, seed, loop)
 
 
 def load(path: str | os.PathLike[str]) -> SparsePCA:

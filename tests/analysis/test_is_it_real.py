@@ -7,6 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 
 import rspca
+from rspca.analysis import stability
 from rspca.analysis.resampling import absolute_cosines, half_samples, matched
 from rspca.datasets import make_planted_spikes
 
@@ -187,6 +188,36 @@ def test_weights_and_covariates_reach_the_halves():  # issue 19, item 5
     freed = model.fit(X, covariates={"batch": batch}).stability(X, 10, 0, covariates={"batch": batch})
     assert plain.shares(0)[others].min() == 1.0
     assert freed.shares(0)[others].max() < 0.5 < freed.shares(0)[signal].min()
+
+
+@pytest.mark.parametrize("options", [{}, {"nonnegative": True}])
+def test_a_stability_that_was_stopped_goes_on_to_the_same_bits(options, monkeypatch):  # issue 19, item 9
+    monkeypatch.setattr(stability, "PART_BYTES", 1)  # a pair at a time
+    model, kept = rspca.SparsePCA(2, k=3, random_state=0, **options).fit(WINE), []
+    whole = model.stability(WINE, 4, 7, on_halves=lambda halves: kept.append(halves.arrays()))
+    for part in kept:
+        again = model.stability(WINE, 4, 7, earlier=part)
+        assert again.share.toarray().tolist() == whole.share.toarray().tolist()
+        assert [again.cosine.tolist(), again.overlap.tolist()] == [whole.cosine.tolist(), whole.overlap.tolist()]
+    with pytest.raises(ValueError, match="earlier has 8 halves; n_pairs=2 has 4"):
+        model.stability(WINE, 2, 7, earlier=kept[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("count", np.array(0)),
+        ("count", np.array(1.5)),
+        ("features", np.array([99] * 6)),
+        ("lengths", np.array([1, 1])),
+        ("cosines", np.array([np.nan, 1.0])),
+    ],
+)
+def test_halves_that_cannot_be_of_the_components_are_refused(name, values):  # issue 19, item 9
+    model, kept = rspca.SparsePCA(2, k=3, random_state=0).fit(WINE), []
+    model.stability(WINE, 1, 0, on_halves=lambda halves: kept.append(halves.arrays()))
+    with pytest.raises(ValueError, match="halves"):
+        model.stability(WINE, 1, 0, earlier=kept[0] | {name: values})
 
 
 def test_a_model_keeps_its_stability(tmp_path):  # issue 19, item 5

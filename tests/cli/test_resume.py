@@ -10,6 +10,7 @@ import pytest
 from support.commandline import TESTS, call, interrupt, one_line, rspca_command, write_table
 
 import rspca
+from rspca.analysis import stability
 from rspca.certificates import strategy
 from rspca.cli.support.checkpoint import Partial
 from rspca.cli.support.locks import LOCK
@@ -154,4 +155,25 @@ def test_a_damaged_file_is_refused_and_replaced_without_resume(folder):
 def test_methods_that_find_all_together_begin_again(folder):
     arguments = ("fit", "table.csv", "-k", "3", "-n", "2", "--method", "spasm", "--no-report")
     assert call(*arguments, "-o", "out", "--resume", cwd=folder).returncode == 0
+    check_as_uninterrupted(folder, arguments=arguments)
+
+
+def test_halves_of_the_samples_are_kept_too(folder, monkeypatch):  # issue 19, item 9
+    monkeypatch.setattr(stability, "PART_BYTES", 1)  # a pair at a time
+    arguments, add = (*ARGUMENTS, "--stability", "5"), Partial.add_halves
+
+    def add_and_stop(self, halves):
+        add(self, halves)
+        if halves.count == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with mock.patch.object(Partial, "add_halves", add_and_stop):
+        first = call(*arguments, "-o", "out", cwd=folder)
+    assert first.returncode == 130
+    assert "4 of 4 component(s) and 4 halves of the samples are kept in out/partial.npz" in one_line(first.stderr)
+    parts, fits = [], stability.Resampler.fits
+    with mock.patch.object(stability.Resampler, "fits", lambda self, some: parts.append(some) or fits(self, some)):
+        second = call(*arguments, "-o", "out", "--resume", cwd=folder)
+    assert second.returncode == 0, second.stderr
+    assert [part.shape[1] for part in parts] == [2, 2, 2]
     check_as_uninterrupted(folder, arguments=arguments)

@@ -13,9 +13,11 @@ import scipy.sparse
 
 from rspca.algorithm.feature_limits import Groups
 from rspca.algorithm.loop import LoopOptions
-from rspca.analysis.resampling import Loadings, Resampler, absolute_cosines, half_samples, matched
+from rspca.analysis.halves import Halves, HalvesOptions
+from rspca.analysis.resampling import Loadings, Resampler, half_samples
+from rspca.base.arguments import argument
 from rspca.base.checks import check_integer, check_real
-from rspca.base.types import Array, OnStep, Step
+from rspca.base.types import Array, Step
 from rspca.methods.decompose import Settings, decompose_checked
 from rspca.operators.base import OperatorMixin
 from rspca.operators.prepared import Samples
@@ -25,6 +27,8 @@ ASSUMPTION = (
     "halves choose features that do belong at least as often (Meinshausen and Bühlmann 2010; Shah and Samworth 2013)."
 )
 """What the error bound takes for granted."""
+PART_BYTES = 1 << 27
+"""Memory for the halves that are fitted together: scores and loadings of pairs."""
 
 
 class RunnerUp(NamedTuple):
@@ -110,22 +114,25 @@ def stability_of(
     scale: bool | str,
     limits: Groups | None,
     n_pairs: int,
-    rng: np.random.Generator,
-    on_step: OnStep | None = None,
+    seed: int,
+    loop: HalvesOptions,
 ) -> Stability:
-    """Return how stable components, found one by one with Schur deflation, are under complementary half-samples."""
+    """Return how stable components, found one by one with Schur deflation, are under complementary half-samples.
+
+    Each part of the halves has random numbers of its own, so that a run that continues finds what one run finds.
+    """
     resampler = Resampler(given, samples, center=center, scale=scale, limits=limits)
-    counts, ks = half_samples(given.shape[0], n_pairs, rng), [len(component.support) for component in found]
-    size = max(1, min(2 * n_pairs, 2 * int((1 << 27) // (16 * (sum(given.shape))))))
-    tally, started = _Tally(found, given.shape[1]), time.perf_counter()
-    for first in range(0, 2 * n_pairs, size):
+    ks, halves = [len(component.support) for component in found], _begun(found, given, loop, n_pairs)
+    counts = half_samples(given.shape[0], n_pairs, np.random.default_rng([seed, 0]))
+    size, started = 2 * max(1, PART_BYTES // (16 * sum(given.shape))), time.perf_counter()
+    for first in range(halves.count, 2 * n_pairs, size):
         some = counts[:, first : first + size]
+        rng = np.random.default_rng([seed, 1 + first])
         ends = resampler.components(resampler.fits(some), found, ks, rng)
         for fit in range(some.shape[1]):
-            tally.add([of_component[fit] for of_component in ends])
-        if on_step is not None:
-            on_step(Step("stability", 0, tally.count, 0.0, None, time.perf_counter() - started))
-    return tally.result(n_pairs, len(resampler.choice.features))
+            halves.add([of_component[fit] for of_component in ends])
+        _tell(loop, halves, started)
+    return _result(halves, given.shape[1], n_pairs, len(resampler.choice.features))
 
 
 def refitted_stability(
@@ -134,14 +141,15 @@ def refitted_stability(
     found: Sequence[Loadings],
     settings: Settings,
     n_pairs: int,
-    rng: np.random.Generator,
-    on_step: OnStep | None = None,
+    seed: int,
+    loop: HalvesOptions,
 ) -> Stability:
     """Return the same for components that are found otherwise: every half gets a full fit with these settings."""
-    counts = half_samples(given.shape[0], n_pairs, rng)
+    counts = half_samples(given.shape[0], n_pairs, np.random.default_rng([seed, 0]))
     weights, covariates = samples.weights, None if samples.design is None else samples.design.matrix
-    tally, started = _Tally(found, given.shape[1]), time.perf_counter()
-    for half in counts.T:
+    halves, started = _begun(found, given, loop, n_pairs), time.perf_counter()
+    for number in range(halves.count, 2 * n_pairs):
+        half, own_settings = counts[:, number], settings._replace(rng=np.random.default_rng([seed, 1 + number]))
         used = np.flatnonzero(half if weights is None else half * weights)
         design = None if covariates is None else covariates[used]
         rows = given.rows_at(used)
@@ -149,52 +157,47 @@ def refitted_stability(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about ranks and iterations of halves
             if rows is None:
-                fitted = decompose_checked(given, settings, LoopOptions(), own, covariates)
+                fitted = decompose_checked(given, own_settings, LoopOptions(), own, covariates)
             else:
                 fitted = decompose_checked(
-                    rows, settings, LoopOptions(), None if weights is None else own[used], design
+                    rows, own_settings, LoopOptions(), None if weights is None else own[used], design
                 )
-        tally.add(fitted.components)
-        if on_step is not None:
-            on_step(Step("stability", 0, tally.count, 0.0, None, time.perf_counter() - started))
-    return tally.result(n_pairs, given.shape[1])
+        halves.add(fitted.components)
+        _tell(loop, halves, started)
+    return _result(halves, given.shape[1], n_pairs, given.shape[1])
 
 
-class _Tally:
-    """Counts of chosen features, and sums of cosines and overlaps, of the halves so far."""
+def _begun(found: Sequence[Loadings], given: OperatorMixin, loop: HalvesOptions, n_pairs: int) -> Halves:
+    """Return the halves of a run that was stopped, or none."""
+    halves = Halves(found)
+    if loop.earlier is not None:
+        halves.continued(loop.earlier, given.shape[1])
+    if halves.count > 2 * n_pairs:
+        raise ValueError(f"{argument('earlier')} has {halves.count} halves; n_pairs={n_pairs} has {2 * n_pairs}.")
+    return halves
 
-    def __init__(self, found: Sequence[Loadings], n: int) -> None:
-        self.found, self.count = found, 0
-        self._counts = [dict[int, int]() for _ in found]
-        self._cosines, self._overlaps, self._n = np.zeros(len(found)), np.zeros(len(found)), n
 
-    def add(self, components: Sequence[Loadings]) -> None:
-        """Match the components of one half with those of all samples, and count."""
-        self.count += 1
-        cosines = absolute_cosines(self.found, components)
-        for j, other in enumerate(matched(cosines)):
-            if other < 0:  # a half may have a lower rank
-                continue
-            own, theirs = self.found[j], components[other]
-            self._cosines[j] += cosines[j, other]
-            self._overlaps[j] += len(np.intersect1d(own.support, theirs.support)) / len(own.support)
-            for feature in theirs.support.tolist():
-                self._counts[j][feature] = self._counts[j].get(feature, 0) + 1
+def _tell(loop: HalvesOptions, halves: Halves, started: float) -> None:
+    if loop.on_halves is not None:
+        loop.on_halves(halves)
+    if loop.on_step is not None:
+        loop.on_step(Step("stability", 0, halves.count, 0.0, None, time.perf_counter() - started))
 
-    def result(self, n_pairs: int, n_candidates: int) -> Stability:
-        """Return shares and means."""
-        rows = [np.array(sorted(counts), dtype=np.int64) for counts in self._counts]
-        values = [
-            np.array([counts[i] for i in row.tolist()], dtype=float) / self.count
-            for row, counts in zip(rows, self._counts, strict=True)
-        ]
-        ends = np.cumsum([0, *(len(row) for row in rows)])
-        share = scipy.sparse.csr_array((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), self._n))
-        return Stability(
-            share=share,
-            cosine=self._cosines / self.count,
-            overlap=self._overlaps / self.count,
-            n_pairs=n_pairs,
-            n_candidates=n_candidates,
-            supports=[np.asarray(component.support) for component in self.found],
-        )
+
+def _result(halves: Halves, n: int, n_pairs: int, n_candidates: int) -> Stability:
+    """Return shares and means."""
+    rows = [np.array(sorted(counts), dtype=np.int64) for counts in halves.chosen]
+    values = [
+        np.array([counts[i] for i in row.tolist()], dtype=float) / halves.count
+        for row, counts in zip(rows, halves.chosen, strict=True)
+    ]
+    ends = np.cumsum([0, *(len(row) for row in rows)])
+    share = scipy.sparse.csr_array((np.concatenate(values), np.concatenate(rows), ends), shape=(len(rows), n))
+    return Stability(
+        share=share,
+        cosine=halves.cosines / halves.count,
+        overlap=halves.overlaps / halves.count,
+        n_pairs=n_pairs,
+        n_candidates=n_candidates,
+        supports=[np.asarray(component.support) for component in halves.found],
+    )

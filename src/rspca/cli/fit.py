@@ -131,7 +131,10 @@ def fit(
             with partial.kept(count):
                 fit_model(model, table, settings, LoopOptions(on_step, store, earlier), FitArguments(**known))
                 if stability is not None:
-                    model.stability(table, stability, seed, on_step=on_step, **known)
+                    begun = partial.halves_for(stability)
+                    model.stability(
+                        table, stability, seed, on_step=on_step, on_halves=partial.add_halves, earlier=begun, **known
+                    )
                 scores = model.transform(table, covariates=known.get("covariates"))
                 watched.check(
                     "its scores are of neither the old nor the new data, and nothing was written.", mapped=True

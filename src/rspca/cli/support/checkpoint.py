@@ -1,4 +1,4 @@
-"""What an unfinished fit has found: one file, whole after each component, and continued only for the same work."""
+"""What an unfinished fit has: one file, whole after each component and its halves, continued only for the same work."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from rspca import __version__
 from rspca.algorithm.results import Component
+from rspca.analysis.halves import Halves
 from rspca.base.arguments import argument
 from rspca.base.atomic import written_atomically
 from rspca.base.checks import reason, shown
@@ -25,6 +26,7 @@ from rspca.formats.table import Table
 
 NAME = "partial.npz"
 _META = "partial.json"
+_HALVES = "halves."
 _FORMAT = 1
 _NUMBERS: dict[str, Any] = {
     "variance": float,
@@ -44,6 +46,8 @@ class Partial:
         self.path = folder / NAME
         self.settings, self.data = _as_json(settings | {"rspca": __version__}), _as_json(data)
         self.components = list[Component]()
+        self.halves: dict[str, np.ndarray] | None = None
+        """What halves of the samples chose, where their stability was begun."""
 
     def resume(self) -> list[Component]:
         """Return the components to continue after, none where there is no file; refuse those of other work."""
@@ -61,6 +65,8 @@ class Partial:
                 _component(stored_numbers, stored, number, n)
                 for number, stored_numbers in enumerate(meta["components"])
             ]
+            known = {name.removeprefix(_HALVES): stored[name] for name in stored if name.startswith(_HALVES)}
+            self.halves = Halves(self.components).continued(known, n).arrays() if known else None
         except (OtherWork, MemoryError, PermissionError):
             raise
         except Exception as error:  # a damaged file can fail anywhere inside of zipfile, zlib, json and NumPy
@@ -71,7 +77,17 @@ class Partial:
 
     def add(self, component: Component) -> None:
         """Keep a component; the file is never without those before it."""
-        found = [*self.components, component]
+        self._write([*self.components, component], None)
+
+    def add_halves(self, halves: Halves) -> None:
+        """Keep what halves of the samples chose so far, next to all components."""
+        self._write(self.components, halves.arrays())
+
+    def halves_for(self, n_pairs: int) -> dict[str, np.ndarray] | None:
+        """Return the halves to continue after; none if there are none, or more than are asked for."""
+        return self.halves if self.halves is not None and self.halves["count"] <= 2 * n_pairs else None
+
+    def _write(self, found: list[Component], halves: dict[str, np.ndarray] | None) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         arrays = dict[str, Any]()
         for number, component in enumerate(found):
@@ -85,17 +101,20 @@ class Partial:
             "data": self.data,
             "components": [_numbers(component) for component in found],
         }
+        arrays |= {f"{_HALVES}{name}": values for name, values in (halves or {}).items()}
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
         with written_atomically(self.path) as file:
             np.savez_compressed(file, **arrays)
-        self.components = found
+        self.components, self.halves = found, halves
 
     @contextmanager
     def kept(self, wanted: int) -> Iterator[None]:
         """Remove the file when the block ends well; where the user interrupts it, say what the file has."""
 
         def last_words() -> str:
-            kept = f"{len(self.components)} of {wanted} component(s) are kept in {self.path}"
+            found = f"{len(self.components)} of {wanted} component(s)"
+            counted = "" if self.halves is None else f" and {self.halves['count']} halves of the samples"
+            kept = f"{found}{counted} are kept in {self.path}"
             there = self.components and self.path.exists()
             return f"{kept}: the same command with --resume continues." if there else "no component was found yet."
 
