@@ -94,6 +94,7 @@ STEPS = (
         "false_proofs_duals", "false_proofs", "--duals", "--cases", "400",
         "--out", "tools/results/false_proofs_duals.txt",
     ),
+    _campaign("is_it_real", "is_it_real"),
     _campaign("invariants", "truth"),
     _campaign("fuzz", "fuzz"),
     _campaign("kills", "kills"),
