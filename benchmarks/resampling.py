@@ -46,7 +46,7 @@ def seconds(task: Callable[[], Any], repeats: int = 1) -> float:
 def main() -> None:
     warnings.simplefilter("ignore")
     say = Report("resampling.txt" if len(sys.argv) == 1 else "resampling_part.txt")
-    say(f"{COMPONENTS} components of {K} features: {PAIRS} pairs of halves, 20 values of k with {FOLDS} folds, over a fit")
+    say(f"{COMPONENTS} components of {K} features: {PAIRS} pairs of halves, {FOLDS} folds of 20 k, over a fit")
     say(f"{'':<24}{'one fit, s':>11}{'stability':>11}{'path, cv':>10}{'100 perm.':>11}   (asked for: 40, 60, 150)")
     for name in sys.argv[1:] or SETS:
         X = SETS[name]()
