@@ -3,6 +3,7 @@
     python benchmarks/users.py                   all rows; writes results/users.txt and users.csv
     python benchmarks/users.py --rows "k = 20"   rows whose name has this in it; writes users_part.txt and .csv
     python benchmarks/users.py --quick           one repetition of each row; writes users_part.txt and .csv
+    python benchmarks/users.py --resume          after a run with the same options that was stopped, of the same code
 
 Both sides run strictly in turn in one process. A ratio is the median of 7 ratios of neighbors, of 3 where a turn takes
 more than 10 s, once with the threads that BLAS takes by itself and once with one thread. Repetition i of our side has
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import os
 import statistics
@@ -45,6 +47,7 @@ import rspca
 REPEATS, FEW_REPEATS, LONG_SECONDS = 7, 3, 10.0
 SEEDS = 5
 REFERENCE = HERE / "results" / "users_reference.json"
+KEPT = HERE / "results" / "users_kept.jsonl"
 RIVALS = [name for name in rspca.METHODS if name not in ("rspca", "pca", "dspca")]
 GREEDY_MOST = 700
 WITH_RIVALS = ("hapmap3", "classic2", "chowdary", "wine", "breast", "digits")
@@ -182,6 +185,32 @@ def measured(name: str, options: argparse.Namespace, *, one_thread: bool) -> Ite
                     yield {"row": row.name, "failed": last}
 
 
+class Kept:
+    """Results of the data sets that are done, in a file, for a run that goes on with the same code and options."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        digest = hashlib.sha256(repr((options.rows, options.quick, options.size, options.clock)).encode())
+        for source in sorted([*(HERE.parent / "src").rglob("*.py"), *HERE.glob("users*.py")]):
+            digest.update(source.read_bytes())
+        self._code, self._lines = digest.hexdigest(), list[dict[str, Any]]()
+        if options.resume and KEPT.exists():
+            self._lines = [json.loads(line) for line in KEPT.read_text().splitlines()]
+            self._lines = [line for line in self._lines if line["code"] == self._code]
+
+    def measured(self, name: str, options: argparse.Namespace, *, one_thread: bool) -> Iterator[dict[str, Any]]:
+        """Yield the results of a data set, as they were kept or as they are measured now."""
+        known = [line["result"] for line in self._lines if (line["data"], line["one_thread"]) == (name, one_thread)]
+        if known:
+            yield from known
+            return
+        found = []
+        for result in measured(name, options, one_thread=one_thread):
+            found.append({"code": self._code, "data": name, "one_thread": one_thread, "result": result})
+            yield result
+        self._lines += found
+        KEPT.write_text("".join(json.dumps(line) + "\n" for line in self._lines))
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -273,12 +302,12 @@ def print_table(options: argparse.Namespace) -> int:
     """Measure all chosen rows, data set by data set, and print the table in the order of the rows."""
     part = "_part" * bool(options.rows or options.quick or options.clock != "wall")  # pages show whole runs only
     before = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
-    rows, lines = chosen_rows(options), {}
+    rows, lines, kept = chosen_rows(options), {}, Kept(options)
     with tempfile.TemporaryDirectory() as folder:
         options.folder = Path(folder)
         for name in dict.fromkeys(row.data for row in rows):
-            one = {result["row"]: result for result in measured(name, options, one_thread=True)}
-            for usual in measured(name, options, one_thread=False):
+            one = {result["row"]: result for result in kept.measured(name, options, one_thread=True)}
+            for usual in kept.measured(name, options, one_thread=False):
                 row = next(row for row in rows if row.name == usual["row"])
                 lines[row] = table_line(row, usual, one[row.name], before.get(key(row, options.size)))
                 line = lines[row]
@@ -350,6 +379,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one repetition of each row")
     parser.add_argument("--size", type=float, default=2.0, help="GB of the mapped file (default 2; the issue has 8)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine; not for the cluster")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped, of the same code")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
     parser.add_argument("--write-reference", type=Path, metavar="FILE", help="fit all rows and keep variances in FILE")
     parser.add_argument("--seconds", type=float, default=600, help="for a row of FILE; call again for its other seeds")
