@@ -17,7 +17,7 @@ from rspca.operators.convert import as_operator
 
 @pytest.fixture(autouse=True)
 def _less_search(monkeypatch):
-    monkeypatch.setattr(budgets, "CONSTRAINED_WORK", 2 * 10**5)  # a quarter of a second
+    monkeypatch.setattr(budgets, "CONSTRAINED_WORK", 10**5)  # an eighth of a second
 
 
 def factor_data(m=40, n=9, rank=3, noise=0.5, seed=0):
