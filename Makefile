@@ -23,7 +23,7 @@ demo: $(READY) ## Run the demonstration
 	$(BIN)/rspca demo $(ARGS)
 
 test: $(READY) ## Run the tests
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 lint: $(READY) ## Check style, format, types and security
 	$(BIN)/ruff check .

@@ -65,7 +65,7 @@ def test_sums_of_the_largest_are_those_of_the_best_allowed_support(seed):  # iss
         assert beside[i] >= max(with_i) * (1.0 - 1e-15)
 
 
-@pytest.mark.parametrize("seed", CASES)
+@pytest.mark.parametrize("seed", CASES[:24])
 def test_no_bound_is_below_the_best_allowed_support(seed):  # issue 18, items 5 and 8
     X, A, limits, k = drawn(seed)
     supports = allowed(limits, k)
