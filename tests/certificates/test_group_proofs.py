@@ -180,14 +180,13 @@ def test_any_data_are_certified_against_allowed_supports(kind, monkeypatch):  # 
         "sparse": lambda: scipy.sparse.csr_array(X),
         "Gram matrix": lambda: rspca.GramOperator(X.T @ X),
     }.get(kind, lambda: X)()
-    found = rspca.certify(given, 2, groups=labels, seconds=20)
-    free = rspca.certify(given, 2, seconds=20)
+    found = rspca.certify(given, 2, groups=labels, seconds=1 if kind == "large" else 20)
     tol = 1e-5 if kind == "float32" else 1e-12
     assert found.lower <= best * (1.0 + tol)
     assert best * (1.0 - tol) <= found.upper
     if kind != "large":  # whose bounds come from products alone
         assert found.status == "optimal"
-        assert found.upper < free.lower
+        assert found.upper < rspca.certify(given, 2, seconds=20).lower
     assert labels[found.support[0]] != labels[found.support[1]]
     assert found.max_per_group == 1
     assert found.assumptions[-1] == "at most 1 feature of each of 12 group(s)"
