@@ -12,6 +12,8 @@ DOCS_READY := .venv/.docs-ready
 
 # Two workers share the cores, so each gets one BLAS and one OpenMP thread.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 OMP_NUM_THREADS=1
+# Compiled tests and modules are kept, whatever the environment says: many tests start Python again.
+KEEP_COMPILED := PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs paper pages clean
@@ -23,7 +25,7 @@ demo: $(READY) ## Run the demonstration
 	$(BIN)/rspca demo $(ARGS)
 
 test: $(READY) ## Run the tests
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 $(ARGS)
+	$(ONE_THREAD) $(KEEP_COMPILED) $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 lint: $(READY) ## Check style, format, types and security
 	$(BIN)/ruff check .

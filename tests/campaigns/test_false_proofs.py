@@ -10,7 +10,8 @@ from support.exact_cases import DATA, check_case, check_fit, exact_case, exact_g
 import rspca
 from rspca.certificates.certificate import Certificate
 
-SEEDS = 180
+SEEDS = 96
+"""Cases of hard families; tools/false_proofs.py tries thousands."""
 
 
 @pytest.mark.parametrize("part", range(6))
@@ -26,7 +27,7 @@ def test_hard_families_have_no_false_proof(part):  # issue 14, item 6
 @pytest.mark.parametrize("part", range(6))
 def test_tall_data_have_no_false_proof(part):  # issue 16, item 3
     optimal = total = 0
-    for seed in range(part, 42, 6):
+    for seed in range(part, 30, 6):
         for result in check_case(seed, tall=True) + check_fit(seed):
             assert not result.wrong, f"seed {seed}, {exact_case(seed, tall=True).family}: {result.wrong}"
             optimal, total = optimal + result.optimal, total + 1

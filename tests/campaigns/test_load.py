@@ -55,7 +55,8 @@ def blas_threads():
 
 
 def test_fits_in_threads_find_what_they_find_alone():
-    cases = [(seed, shape, sparse) for seed in range(2) for shape in ((60, 40), LARGE) for sparse in (False, True)]
+    cases = [(seed, (60, 40), sparse) for seed in range(4) for sparse in (False, True)]
+    cases += [(4, LARGE, False), (4, LARGE, True)]
     alone = [fitted(*case) for case in cases]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda case: fitted(*case), cases))
@@ -65,7 +66,7 @@ def test_fits_in_threads_find_what_they_find_alone():
 
 def test_threads_that_share_an_operator_do_not_mix_up_their_columns():
     op = rspca.as_operator(data(0, LARGE))
-    ks = [3, 8, 21, 55, 89]
+    ks = [3, 21, 89]
     alone = [rspca.decompose(data(0, LARGE), 1, k=k, random_state=0).loadings for k in ks]
     with ThreadPoolExecutor(len(ks)) as pool:
         together = list(pool.map(lambda k: rspca.decompose(op, 1, k=k, random_state=0).loadings, ks))
@@ -75,8 +76,8 @@ def test_threads_that_share_an_operator_do_not_mix_up_their_columns():
 
 def test_packed_genotypes_in_threads_give_the_same_bits(bed):
     alone = packed_components(bed)
-    with ThreadPoolExecutor(6) as pool:
-        for found in pool.map(lambda _: packed_components(bed), range(6)):
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: packed_components(bed), range(4)):
             np.testing.assert_array_equal(found, alone)
 
 
@@ -230,7 +231,7 @@ def fit(seed):
 for seed in range(100):
     fit(seed)
 before = resident()
-for seed in range(500):
+for seed in range(300):
     fit(seed)
 print(resident() - before)
 """
@@ -241,7 +242,7 @@ print(resident() - before)
 def test_hundreds_of_fits_leave_nothing_behind():
     done = subprocess.run([sys.executable, "-c", MANY_FITS], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 2.5  # MB: 5 kB a fit
+    assert float(done.stdout) < 1.5  # MB: 5 kB a fit
 
 
 def test_what_a_fit_allocates_is_freed_with_its_model():

@@ -21,7 +21,7 @@ from rspca.certificates import budgets, strategy
 from rspca.certificates import certify as module
 from rspca.operators.prepared import prepared
 
-CASES = 1000
+CASES = 600
 """Cases (matrix, k) that are compared with enumeration."""
 
 

@@ -1,5 +1,6 @@
 """Certificates of several components: no set, found by trying all supports, exceeds a bound."""
 
+import functools
 import itertools
 import json
 import time
@@ -10,6 +11,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.enumeration import case, centered
+from support.joint import little_search
 from support.operators import OPERATORS, FiveMembers
 from support.sets import MODES, arguments, best_set, value_of
 
@@ -49,7 +51,7 @@ def sizes(rng, n, r, mode):
 
 
 # issue 17, item 5
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seeds, st.sampled_from(MODES))
 def test_no_set_of_two_exceeds_the_bound(seed, mode):
     one, rng = small_case(seed)
@@ -174,7 +176,8 @@ def test_components_whose_sum_of_single_optima_is_reached_are_proven_optimal():
 @pytest.mark.parametrize("mode", MODES)
 def test_a_joint_certificate_is_saved_read_and_verified(mode, tmp_path):
     X = np.random.default_rng(5).standard_normal((30, 7)) @ np.diag([3.0, 2.0, 2.0, 1.5, 1.0, 1.0, 0.5])
-    proof = rspca.certify(X, 3, n_components=2, seconds=5, **arguments(mode))
+    with little_search():
+        proof = rspca.certify(X, 3, n_components=2, seconds=5, **arguments(mode))
     proof.save(tmp_path / "proof.json")
     again = rspca.JointCertificate.load(tmp_path / "proof.json")
     assert again == proof
@@ -183,6 +186,14 @@ def test_a_joint_certificate_is_saved_read_and_verified(mode, tmp_path):
     assert str(again).startswith("2 components")
     assert again.measure == {"free": "adjusted", "disjoint": "adjusted", "shared": "shared"}.get(mode, "sum")
     assert not again.verify(X @ np.diag([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0]), seconds=5)
+
+
+NOISE = np.random.default_rng(5).standard_normal((30, 7))
+
+
+@functools.cache
+def proof_of_noise():
+    return rspca.certify(NOISE, 2, n_components=2, seconds=5)
 
 
 # issue 17, item 5
@@ -203,24 +214,22 @@ def test_a_joint_certificate_is_saved_read_and_verified(mode, tmp_path):
     ],
 )
 def test_a_tampered_joint_certificate_is_refused_or_not_confirmed(name, value):
-    X = np.random.default_rng(5).standard_normal((30, 7))
-    content = json.loads(json.dumps(rspca.certify(X, 2, n_components=2, seconds=5).as_json()))
+    content = json.loads(json.dumps(proof_of_noise().as_json()))
     content[name] = value(content[name])
     try:
         changed = rspca.JointCertificate.from_json(content)
     except ValueError:
         return
-    assert not changed.verify(X, seconds=5)
+    assert not changed.verify(NOISE, seconds=5)
 
 
 # issue 17, item 5
 def test_a_bound_below_the_truth_is_not_confirmed():
-    X = np.random.default_rng(5).standard_normal((30, 7))
-    proof = rspca.certify(X, 2, n_components=2, seconds=5)
+    proof = proof_of_noise()
     content = proof.as_json()
     upper = 0.5 * (proof.lower + proof.upper)
     content |= {"upper": upper, "bounds": [["a guess", upper, 0.0]]}
-    assert not rspca.JointCertificate.from_json(content).verify(X, seconds=5)
+    assert not rspca.JointCertificate.from_json(content).verify(NOISE, seconds=5)
 
 
 # issue 17, item 5
@@ -228,7 +237,8 @@ def test_a_bound_below_the_truth_is_not_confirmed():
 def test_every_container_has_the_same_joint_certificate(mode):
     X = np.round(np.random.default_rng(2).standard_normal((12, 8)), 2)
     X[X < -0.5] = 0.0
-    reference = rspca.certify(X, 3, n_components=2, seconds=5, **arguments(mode))
+    with little_search():
+        reference = rspca.certify(X, 3, n_components=2, seconds=5, **arguments(mode))
     V = reference.dense()
     for data in (scipy.sparse.csr_array(X), FiveMembers(X), X.astype(np.float32)):
         proof = rspca.certify(data, 3, n_components=2, loadings=V, seconds=5, **arguments(mode))
@@ -386,7 +396,7 @@ def test_every_kind_of_data_and_wrapper_can_be_certified_as_a_set(name, tmp_path
                 shared=False,
                 nonnegative=False,
                 limits=None,
-                deadline=time.perf_counter() + 0.5,
+                deadline=time.perf_counter() + 0.05,  # true whenever it ends
                 tol=1e-6,
                 rng=np.random.default_rng(0),
             )

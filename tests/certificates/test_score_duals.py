@@ -97,7 +97,7 @@ def test_features_that_are_taken_for_certain_count_as_themselves(seed, draw):  #
     assert bound >= values[inside].max() * (1.0 - NOTHING)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(seeds, st.floats(0.3, 1.0))
 def test_what_a_dual_excludes_is_in_no_support_that_reaches_the_level(seed, share):  # issue 18, items 1 and 8
     one, rng = case(seed, 7), np.random.default_rng(seed)
@@ -137,7 +137,7 @@ def test_a_dual_excludes_and_needs_where_one_group_stands_out():  # issue 18, it
         assert left.possible.tolist() == [0, 1, 2]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seeds, st.integers(1, 4))
 def test_directions_that_are_left_out_do_not_make_a_bound_false(seed, d):  # issue 18, item 1
     one, rng = case(seed), np.random.default_rng(seed)
@@ -163,14 +163,18 @@ def test_a_column_that_is_left_out_raises_the_penalty():  # issue 18, item 8
     assert checked_dual(columns, dual, 2).rho == 1.5**2
 
 
+SEEDS = 32
+"""Cases of hard families; tools/false_proofs.py tries thousands."""
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_hard_families_have_no_false_dual(part):  # issue 18, item 8
     counted = 0
-    for seed in range(part, 64, 4):
+    for seed in range(part, SEEDS, 4):
         for wrong in check_duals(seed):
             assert not wrong, f"seed {seed}, {exact_case(seed).family}: {wrong}"
             counted += 1
-    assert counted > 200
+    assert counted > 100
 
 
 def test_the_largest_eigenvalue_of_a_large_matrix_is_confirmed(monkeypatch):  # issue 18, item 1
@@ -415,7 +419,7 @@ def test_all_stages_are_true_for_data_that_count_as_large(seed):  # issue 18, it
 # --- the soft threshold by blocks -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(seeds, st.floats(0.0, 1.2))
 def test_the_threshold_by_blocks_bounds_at_any_level(seed, share):  # issue 18, items 2 and 8
     one = case(seed)

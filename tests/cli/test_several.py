@@ -7,11 +7,19 @@ from unittest import mock
 import numpy as np
 import pytest
 from support.commandline import call, one_line, write_table
+from support.joint import little_search
 
 import rspca
 from rspca.methods import decompose
 
 FIT = ("fit", "table.csv", "-k", "4", "-n", "3", "--seed", "3")
+
+
+@pytest.fixture(autouse=True)
+def _few_starts():
+    """Search little: what is tested are the words and files of what is found."""
+    with little_search():
+        yield
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,11 +25,18 @@ COMMANDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A table, and what a fit of it has written."""
+    folder = tmp_path_factory.mktemp("fitted")
+    write_table(folder / "table.csv", 30, 12)
+    assert call("fit", "table.csv", "-k", "3", "-o", "out", cwd=folder).returncode == 0
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path):
-    write_table(tmp_path / "table.csv", 30, 12)
-    assert call("fit", "table.csv", "-k", "3", "-o", "out", cwd=tmp_path).returncode == 0
-    return tmp_path
+def folder(fitted, tmp_path):
+    return shutil.copytree(fitted, tmp_path, dirs_exist_ok=True)
 
 
 def run(folder, redirection, arguments):

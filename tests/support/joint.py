@@ -72,7 +72,8 @@ def assert_well_formed(vectors, ks, features, nonnegative=False):
 def little_search():
     """Try fewer starts, so that many cases can be tested."""
     few = {"JOINT_STARTS": 2, "JOINT_FINALISTS": 1, "JOINT_REPLACEMENTS": 1}
-    few |= {"SHARED_STARTS": 1, "SHARED_REPLACEMENTS": 1}
+    few |= {"SHARED_STARTS": 1, "SHARED_REPLACEMENTS": 1, "DISJOINT_STARTS": 1, "DISJOINT_FINALISTS": 1}
+    few |= {"CONSTRAINED_WORK": 2e4}  # microseconds
     with pytest.MonkeyPatch.context() as patch:
         for name, value in few.items():
             patch.setattr(budgets, name, value)
