@@ -379,7 +379,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ]
         leading = [self._by_size(j)[:LEADING] for j in range(self.n_components_)]
         shown = np.unique(np.concatenate([*leading, *(others[:LEADING] for others in self.associates_)]))
-        kept = [np.unique(np.concatenate([shown, *pair])) for pair in zip(self.supports_, self.associates_, strict=True)]
+        own = zip(self.supports_, self.associates_, strict=True)
+        kept = [np.unique(np.concatenate([shown, support, others])) for support, others in own]
         self.structure_ = _sparse_rows(list(found.structure), kept)  # zeros are known too
 
     def transform(self, X: Any, *, covariates: Any = None) -> Array:

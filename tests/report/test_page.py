@@ -334,7 +334,9 @@ def test_features_are_drawn_as_arrows_on_request(browser, wine):
 # issue 21, item 2
 def test_features_are_placed_by_their_correlations_in_a_circle(browser, wine):
     model = fitted(certify=True, k=6)
-    shown = len(set(model.supports_[0]) | set(model.supports_[2]) | set(model.associates_[0]) | set(model.associates_[2]))
+    shown = len(
+        set(model.supports_[0]) | set(model.supports_[2]) | set(model.associates_[0]) | set(model.associates_[2])
+    )
     with opened(browser, wine) as page:
         page.get_by_label("Vertical").select_option("Component 3")
         marks = page.locator("#circle-chart > svg > path")

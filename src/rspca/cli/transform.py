@@ -139,7 +139,11 @@ def _write_page(
     if reference is None:
         typer.echo(f"rspca: {stored} does not exist, so the page has no samples of the fit.", err=True)
     origin = provenance(described([file, *data]), seed=fitted.random_state) | ({"match": match} if match else {})
-    content = {"reference": reference, "sample_names": table.sample_names, "documents": documents_of(data, table, reading)}
+    content = {
+        "reference": reference,
+        "sample_names": table.sample_names,
+        "documents": documents_of(data, table, reading),
+    }
     content |= {"kind": subject_of(data), "provenance": origin} | given
     content["title"] = given["title"] or f"{', '.join(path.name for path in data)}, projected"
     write_page(page, fitted, scores=scores, **content)

@@ -42,8 +42,9 @@ function namesBeside(marked, size) {
   const taken = [], group = svg("g", { class: "names" });
   for (const { name, at: [x, y], to } of marked) {
     const text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = 7 * text.length;
-    const found = [0, -10, 10].flatMap((down) => [to, -to].map((side) =>
-      ({ side, down: y + down, from: side > 0 ? x + 6 : x - 6 - wide }))).find(({ down, from }) =>
+    const places = [[to, 0], [to, -10], [to, 10], [-to, -10], [-to, 10], [-to, 0]];
+    const found = places.map(([side, down]) =>
+      ({ side, down: y + down, from: side > 0 ? x + 6 : x - 6 - wide })).find(({ down, from }) =>
       from >= 0 && from + wide <= size.width && down > size.top
       && taken.every(([left, right, at]) => from + wide < left || from > right || Math.abs(at - down) > 12));
     if (!found) continue;
