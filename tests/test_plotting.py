@@ -308,7 +308,7 @@ def test_matrices_show_loadings_and_labels(model, wine):
 # issue 21, item 3
 def test_bars_show_stability_proofs_and_variance(wine):
     model = rspca.SparsePCA(2, k=3, scale=True, certify=True, random_state=0).fit(wine.data)
-    with pytest.raises(ValueError, match="call model.stability"):
+    with pytest.raises(ValueError, match="does not know its stability"):
         plotting.StabilityDisplay.from_estimator(model)
     model.stability(wine.data, 2, 0)
     stable = plotting.StabilityDisplay.from_estimator(model, component=-1, names=wine.feature_names)
