@@ -21,5 +21,4 @@ def circle(model: SparsePCA, called: Any) -> dict[str, Any] | None:
         "leading": found.leading,
         "associates": found.associates,
         "correlations": [numbers(row, 3) for row in found.correlations],
-        "centered": bool(model.center),
     }

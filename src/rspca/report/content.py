@@ -127,6 +127,7 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
         },
         "heat": _heat(model, ranked, place),
         "circle": circle(model, called),
+        "measure": "correlation" if model.center else "cosine",
         "genome": {"chromosome", "position"} <= set(getattr(model, "features_", {})),
         "labels": labels,
         "overlap": _overlap(model),

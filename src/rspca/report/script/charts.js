@@ -111,7 +111,7 @@ function heldOut(points, suggested, size, x) { // the mean over folds, with one 
     svg("line", { class: "suggested", x1: x.at(suggested), x2: x.at(suggested), y1: size.top, y2: bottom }),
     svg("path", { class: "line", d: line.join("") }),
     ...points.map((one) => svg("line", {
-      class: "grid", x1: x.at(one.k), x2: x.at(one.k),
+      class: "error", x1: x.at(one.k), x2: x.at(one.k),
       y1: y.at(one.held_out - one.held_out_se), y2: y.at(one.held_out + one.held_out_se),
     })),
     ...points.map((one) => svg("circle", { ...dot(one), cx: x.at(one.k), cy: y.at(one.held_out) })));

@@ -24,7 +24,7 @@ function drawCircle() {
   const members = circleMembers(a, b).map((one) =>
     ({ ...one, name: circle.names[one.place], r: [correlations[a][one.place], correlations[b][one.place]] }));
   const at = (one) => [+x.at(one.r[0]).toFixed(1), +y.at(one.r[1]).toFixed(1)];
-  const drawn = chart(`Correlations of ${plural(members.length, FEATURE, FEATURES)} with the scores of components `
+  const drawn = chart(`${capitalized(page.measure)}s of ${plural(members.length, FEATURE, FEATURES)} with the scores of components `
     + `${a + 1} and ${b + 1}. The table below has the same numbers.`, size, x, y);
   drawn.append(svg("circle", { class: "circle", cx: middle[0], cy: middle[1], r: unit }));
   const looks = (one) => `in${one.kind}${one.own ? "" : " hollow"}`;
@@ -42,7 +42,7 @@ function drawCircle() {
   const alike = page.correlation.of === "scores" ? page.correlation.values[a][b] : null;
   byId("circle-note").textContent = members.some((one) => Math.hypot(...one.r) > 1.005)
     ? `Marks outside the circle: the two scores are correlated${alike === null ? "" : ` (${fixed(alike, 2)})`}.` : "";
-  circleTable(members, a, b);
+  circleTable(a, b);
 }
 
 function circleRows(a, b) {
@@ -53,7 +53,7 @@ function circleRows(a, b) {
 }
 
 const circleSort = { column: 2, falling: true, open: false };
-function circleTable(members, a, b) {
+function circleTable(a, b) {
   const rows = circleRows(a, b), details = byId("circle-table");
   const heads = [{ head: capitalized(FEATURE) }, { head: "Role" }, { head: `Component ${a + 1}`, number: true },
     { head: `Component ${b + 1}`, number: true }];
@@ -62,7 +62,7 @@ function circleTable(members, a, b) {
     circleSort.column = number;
     draw();
   };
-  const view = sortedTable(`Correlations of ${FEATURES} with two scores`, heads, choose);
+  const view = sortedTable(`${capitalized(page.measure)}s of ${FEATURES} with two scores`, heads, choose);
   const more = moreButton(() => { circleSort.open = !circleSort.open; draw(); });
   const cell = (value, number) => html("td", { class: number ? "number" : "" }, number ? fixed(value, 2) : value);
   function draw() {

@@ -7,7 +7,7 @@ function csvCell(value) {
 }
 const csv = (rows) => rows.map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 
-const measured = [["correlation", "structure"], ["halves", "stable"]].filter(([, values]) =>
+const measured = [[page.measure, "structure"], ["halves", "stable"]].filter(([, values]) =>
   page.components.every((one) => one[values]));
 
 function featureRows() {
