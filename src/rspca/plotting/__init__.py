@@ -2,7 +2,7 @@
 
 The classes follow the Display convention of scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws
 again, and ``ax_``, ``figure_`` and the artists can be changed afterwards. A ``plot_`` function draws one of them and
-returns its Axes. Colors are distinct for the color-blind, and markers differ too; legends are beside the Axes, where
+returns its Axes. Colors are distinct for the color-blind, and markers differ too; legends are outside the Axes, where
 they cover no point: figures of your own need room there, as ``plt.subplots(layout="constrained")`` makes.
 """
 
