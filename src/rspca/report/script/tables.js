@@ -76,7 +76,7 @@ function addDownloads() {
   for (const [section, file, rows] of downloads) {
     const home = byId(section);
     if (!home) continue;
-    const button = html("button", { type: "button", class: "download" }, `Download ${file}`);
+    const button = html("button", { type: "button", class: "download", "aria-label": `Download ${file}` }, `↓ ${file}`);
     button.addEventListener("click", () => {
       const address = URL.createObjectURL(new Blob([csv(rows())], { type: "text/csv" }));
       html("a", { href: address, download: file }).click();
