@@ -44,7 +44,6 @@ def test_every_feature_has_a_row_and_a_bar(browser, wine):
         assert page.locator("#comparison .bar").count() == 5
         assert page.locator("#path-chart circle").count() == 6
         assert page.locator("#path-chart path.upper").get_attribute("d").count("L") == 5
-        keep(page, "wine-light")
 
 
 def test_searching_keeps_what_matches_and_says_how_many(browser, wine):
@@ -110,7 +109,6 @@ def test_light_and_dark_follow_the_reader(browser, wine):
     background = "getComputedStyle(document.body).backgroundColor"
     with opened(browser, wine, color_scheme="dark") as page:
         dark = page.evaluate(background)
-        keep(page, "wine-dark")
         page.get_by_role("button", name="Light theme").click()
         light = page.evaluate(background)
         assert light != dark
@@ -195,7 +193,6 @@ def test_the_page_can_be_read_by_everybody(browser, wine, theme):
 def test_a_phone_shows_it_without_scrolling_sideways(browser, wine):
     with opened(browser, wine, viewport={"width": 375, "height": 740}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 375
-        keep(page, "wine-phone")
 
 
 def test_print_opens_what_is_closed_and_hides_controls(browser, wine):

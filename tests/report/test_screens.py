@@ -19,7 +19,7 @@ def report(tmp_path_factory, browser):
 
 # issue 21, what it must show; tools/screens.py does the same for people, cells and documents
 def test_the_scores_of_wine_come_early_at_every_width_and_in_both_themes(browser, report):
-    assert set(looked_at(browser, report, "wine")) == set(WIDTHS)
+    assert set(looked_at(browser, report, "wine", 2000)) == set(WIDTHS)
 
 
 # issue 21, what it must show

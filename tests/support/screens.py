@@ -17,8 +17,10 @@ HIGHEST = 1600
 AXE = "axe-core@4"
 
 
-def looked_at(browser, file, name):
+def looked_at(browser, file, name, height=None):
     """Open a report in every width and theme, keep pictures; return where its scores begin in each width.
+
+    Pictures are of the whole page, or of so many pixels from its top.
 
     ``opened`` holds that the page asks for nothing and that its console stays empty.
     """
@@ -29,7 +31,7 @@ def looked_at(browser, file, name):
                 assert page.evaluate("document.documentElement.scrollWidth") == width, "nothing is wider than the page"
                 begin[width] = page.locator("#scatter").bounding_box()["y"]
                 assert begin[width] < HIGHEST, f"{name}: scores begin at {begin[width]:.0f} px of {width} px"
-                keep(page, f"{name}-{width}-{theme}")
+                keep(page, f"{name}-{width}-{theme}", height)
     return begin
 
 
