@@ -1,5 +1,7 @@
 """The report in a real browser: what is drawn, clicked, typed and printed, offline and without a complaint."""
 
+import re
+
 import numpy as np
 import pytest
 from support.browser import keep, launched, opened
@@ -325,7 +327,7 @@ def test_features_are_drawn_as_arrows_on_request(browser, wine):
         drawn = page.locator("#scatter .arrows text").all_text_contents()
         assert len(drawn) == len(set(drawn)) > 5
         assert set(drawn) <= set(WINE.feature_names)
-        assert page.locator("#arrows-note").is_visible()
+        assert re.search(r"\([0-9.]+ across, [0-9.]+ up\)", page.locator("#arrows-note").inner_text())
 
 
 # issue 21, item 2

@@ -203,8 +203,10 @@ def test_settings_that_differ_from_the_defaults_are_marked():
 
 def test_provenance_is_shown_line_by_line():
     given = {"input": ["a.csv", "b.csv"], "sha256": {"a.csv": "00ff"}, "seed": 0}
+    given["files"] = [{"name": "a.csv", "bytes": 7}, {"name": "b.csv", "bytes": 9}]
     rows = report_content(fitted(), provenance=given)["provenance"]
-    assert rows == [["input", ["a.csv", "b.csv"]], ["sha256", ["a.csv: 00ff"]], ["seed", ["0"]]]
+    assert rows == [["input", ["a.csv", "b.csv"]], ["sha256", ["a.csv: 00ff"]], ["seed", ["0"]], ["files", [
+        "a.csv, bytes: 7", "b.csv, bytes: 9"]]]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ function arrows(x, y, across, up, size) {
   const reach = (values) => most(values.map(Math.abs)) || 1;
   const unit = [reach(across.values), chosen[1] === "order" ? 0 : reach(up.values)].map((one) => (0.8 * one) / longest);
   const [x0, y0] = [x.at(0), y.at(0)];
+  byId("arrows-factors").textContent = ` (${short(unit[0])} across, ${short(unit[1])} up)`;
   const ends = [...largest].map((place) => {
     const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0));
     return { name: names[place], at: [x.at(a), y.at(b)], to: a < 0 ? -1 : 1 };
