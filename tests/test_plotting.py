@@ -100,7 +100,9 @@ def test_scores_are_points_of_their_label(model, wine):
     for name, points in display.points_.items():
         np.testing.assert_allclose(points.get_offsets(), scores[wine.target == int(name)][:, ::-1])
     assert labels_of(display.legend_.get_texts()) == ["0", "1", "2"]
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("component 2", "component 1")
+    shares = [f"component {j + 1} ({100 * model.explained_variance_ratio_[j]:.3g} %)" for j in (1, 0)]
+    assert [display.ax_.get_xlabel(), display.ax_.get_ylabel()] == shares
+    assert plotting.plot_scores(scores).get_xlabel() == "component 1"
 
 
 def test_labels_differ_in_color_and_marker_together():
@@ -224,3 +226,103 @@ def test_shares_are_drawn_from_few_features_to_many():
     assert all(line.get_xdata().tolist() == [1, 3, 5] for line in lines)
     with pytest.raises(ValueError, match="ks is empty"):
         plotting.plot_shares(pitprops, [])
+
+
+# issue 21, item 3
+def test_the_colors_of_a_second_study_continue_and_join_the_legend(model, wine):
+    first = plotting.ScoresDisplay.from_estimator(model, wine.data[::2], labels=wine.target[::2])
+    second = plotting.ScoresDisplay.from_estimator(model, wine.data[1::2], labels=wine.target[1::2], ax=first.ax_)
+    colors = [tuple(points.get_facecolor()[0]) for one in (first, second) for points in one.points_.values()]
+    assert len(set(colors)) == 6
+    assert labels_of(second.legend_.get_texts()) == ["0", "1", "2"] * 2
+    with pytest.raises(ValueError, match="at most 42"):
+        plotting.ScoresDisplay.from_scores(np.zeros((40, 2)), labels=range(40), ax=first.ax_)
+
+
+# issue 21, item 3
+def test_legends_cover_no_points(model, wine, path):
+    wine_frame = load_wine(as_frame=True)
+    drawn = [
+        plotting.ScoresDisplay.from_estimator(model, wine.data, labels=wine_frame.target.rename("cultivar")),
+        plotting.BiplotDisplay.from_estimator(model, wine.data, labels=wine.target),
+        plotting.CorrelationDisplay.from_estimator(model),
+        plotting.PathDisplay.from_path(path),
+    ]
+    for display in drawn:
+        display.figure_.canvas.draw()
+        legend = display.ax_.get_legend().get_window_extent()
+        assert not legend.overlaps(display.ax_.bbox), type(display).__name__
+        assert display.figure_.bbox.fully_contains(legend.x1, legend.y0), "the figure has room for it"
+    assert drawn[0].legend_.get_title().get_text() == "cultivar"
+
+
+# issue 21, item 3
+def test_a_biplot_states_its_scaling(model, wine):
+    display = plotting.BiplotDisplay.from_estimator(model, wine.data, names=wine.feature_names, n=2)
+    largest = [feature.name for j in (0, 1) for feature in model.top_features(j, 2, wine.feature_names)]
+    assert display.names == list(dict.fromkeys(largest))
+    assert len(display.arrows_) == len(display.names)
+    ends = np.array([arrow.xy for arrow in display.arrows_])
+    columns = [wine.feature_names.index(name) for name in display.names]
+    np.testing.assert_allclose(ends, model.components_[:2, columns].T * display.factors_)
+    across, stated = display.ax_.get_xlabel().splitlines()
+    assert across.startswith("component 1 (")
+    assert stated == f"arrows: loadings, times {display.factors_[0]:.3g} across and {display.factors_[1]:.3g} up"
+
+
+# issue 21, item 3
+def test_the_circle_has_the_correlations_of_features_and_associates(wine):
+    model = rspca.SparsePCA(3, k=6, scale=True, random_state=0).fit(wine.data)
+    display = plotting.CorrelationDisplay.from_estimator(model, components=(0, 2), names=wine.feature_names)
+    columns = [wine.feature_names.index(name) for name in display.names]
+    np.testing.assert_allclose(display.correlations, model.structure(wine.data)[[0, 2]][:, columns].T, atol=1e-12)
+    for column, group in zip(columns, display.groups, strict=True):
+        inside = [column in model.supports_[j] for j in (0, 2)]
+        assert group == {(True, True): "both", (True, False): "first", (False, True): "second"}.get(
+            tuple(inside), "associate"
+        )
+    del model.structure_
+    with pytest.raises(ValueError, match="does not know these correlations"):
+        plotting.CorrelationDisplay.from_estimator(model)
+
+
+# issue 21, item 3
+def test_matrices_show_loadings_and_labels(model, wine):
+    heat = plotting.HeatmapDisplay.from_estimator(model, names=wine.feature_names)
+    columns = [wine.feature_names.index(name) for name in heat.names]
+    np.testing.assert_array_equal(heat.image_.get_array(), model.components_[:, columns].T)
+    labels = plotting.LabelsDisplay.from_estimator(
+        model, wine.data, labels={"cultivar": wine.target, "alcohol": wine.data[:, 0]}
+    )
+    scores = model.transform(wine.data)
+    np.testing.assert_allclose(
+        labels.image_.get_array()[:, 1], [np.corrcoef(score, wine.data[:, 0])[0, 1] ** 2 for score in scores.T]
+    )
+    assert "p " in labels.texts_[0].get_text()
+    with pytest.raises(TypeError, match="a mapping"):
+        plotting.LabelsDisplay.from_estimator(model, wine.data, labels=wine.target)
+    with pytest.raises(ValueError, match="No label can be tested"):
+        plotting.LabelsDisplay.from_estimator(model, wine.data, labels={"same": np.zeros(178, dtype=int)})
+
+
+# issue 21, item 3
+def test_bars_show_stability_proofs_and_variance(wine):
+    model = rspca.SparsePCA(2, k=3, scale=True, certify=True, random_state=0).fit(wine.data)
+    with pytest.raises(ValueError, match="does not know its stability"):
+        plotting.StabilityDisplay.from_estimator(model)
+    model.stability(wine.data, 2, 0)
+    stable = plotting.StabilityDisplay.from_estimator(model, component=-1, names=wine.feature_names)
+    others = model.stability_.runners_up(1, 5)
+    shares = [f.share for f in model.top_features(1)] + [one.share for one in others]
+    assert [bar.get_width() for bar in stable.bars_] == shares
+    assert stable.names[3:] == [wine.feature_names[one.feature] for one in others]
+    proof = plotting.CertificateDisplay.from_estimator(model)
+    assert [bar.get_width() for bar in proof.bars_] == proof.reached
+    variance = plotting.VarianceDisplay.from_estimator(model)
+    np.testing.assert_allclose(variance.line_.get_ydata()[-1], model.explained_variance_ratio_.sum())
+    together = rspca.SparsePCA(2, k=3, scale=True, joint=True, certify=True, certify_seconds=1, random_state=0)
+    found = plotting.CertificateDisplay.from_estimator(together.fit(wine.data))
+    assert found.names[-1] == "all together"
+    assert 0.0 < found.reached[-1] <= 1.0
+    with pytest.raises(ValueError, match="certify=True"):
+        plotting.CertificateDisplay.from_estimator(rspca.SparsePCA(k=3).fit(wine.data))

@@ -90,6 +90,8 @@ class Feature(NamedTuple):
 
 MOST_ASSOCIATES = 50
 """Features outside a support whose correlation with the score a model stores, at most."""
+LEADING = 20
+"""Features and associates of each component, largest first, whose correlation with every score a model stores."""
 
 
 HINTS = {
@@ -197,7 +199,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         algorithm, not how stable a feature is under new data.
     structure_ : sparse array of shape (n_components_, n_features)
         Structure coefficients: correlations of features with the scores, of the features of each component and of its
-        associates. :meth:`structure` returns those of all features.
+        associates; with every score also of the 20 largest features and associates of each component.
+        :meth:`structure` returns those of all features.
     associates_ : list of arrays
         Features outside each support that correlate with the score as much as one inside: they could have stood in.
         Largest first, at most 50.
@@ -369,17 +372,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.covariates_ = found.taken_off
         probabilities = [c.inclusion_probability for c in found.components if c.inclusion_probability is not None]
         if probabilities:
-            self.inclusion_probability_ = _sparse_rows(probabilities)
+            self.inclusion_probability_ = _sparse_rows(probabilities, [nonzeros(one) for one in probabilities])
         self.reconstruction_ratio_ = found.reconstruction / found.total_variance
         self.associates_ = [
             associates(coefficients, support, MOST_ASSOCIATES)
             for coefficients, support in zip(found.structure, self.supports_, strict=True)
         ]
-        kept = np.zeros_like(found.structure)
-        for row, known, support, others in zip(kept, found.structure, self.supports_, self.associates_, strict=True):
-            some = np.concatenate([support, others])
-            row[some] = known[some]
-        self.structure_ = scipy.sparse.csr_array(kept)
+        leading = [self._by_size(j)[:LEADING] for j in range(self.n_components_)]
+        shown = np.unique(np.concatenate([*leading, *(others[:LEADING] for others in self.associates_)]))
+        own = zip(self.supports_, self.associates_, strict=True)
+        kept = [np.unique(np.concatenate([shown, support, others])) for support, others in own]
+        self.structure_ = _sparse_rows(list(found.structure), kept)  # zeros are known too
 
     def transform(self, X: Any, *, covariates: Any = None) -> Array:
         """Return the scores: X, centered and scaled as in fit, projected on the components.
@@ -615,14 +618,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         names = getattr(self, "feature_names_in_", None) if names is None else np.asarray(names, dtype=object)
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"names has {len(names)} entries for {self.n_features_in_} features.")
-        v, support = self.components_[component], self.supports_[component]
+        v = self.components_[component]
         stable = getattr(self, "stability_", None)
         columns = [
             _row(getattr(self, "inclusion_probability_", None), component),
             _row(getattr(self, "structure_", None), component),
             _row(None if stable is None else stable.share, component),
         ]
-        order = support[np.argsort(-np.abs(v[support]), kind="stable")][:n]
+        order = self._by_size(component)[:n]
         if associates and hasattr(self, "associates_"):
             order = np.concatenate([order, self.associates_[component][:associates]])
         known = getattr(self, "features_", {})
@@ -636,6 +639,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
             for i in order
         ]
+
+    def _by_size(self, component: int) -> Array:
+        """Return the features of a component by decreasing |loading|."""
+        support = self.supports_[component]
+        return np.asarray(support[np.argsort(-np.abs(self.components_[component][support]), kind="stable")])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one .npz file, atomically; ``rspca.load`` reads it back."""
@@ -765,9 +773,8 @@ def _checked_names(names: Any, model: SparsePCA) -> Array:
     return np.array(each, dtype=object)
 
 
-def _sparse_rows(vectors: list[Array]) -> scipy.sparse.csr_array:
-    """Return vectors as the rows of a sparse array."""
-    places = [nonzeros(vector) for vector in vectors]
+def _sparse_rows(vectors: list[Array], places: list[Array]) -> scipy.sparse.csr_array:
+    """Return vectors as the rows of a sparse array that stores what they have at these places."""
     values = [vector[used] for vector, used in zip(vectors, places, strict=True)]
     ends = np.cumsum([0, *(len(used) for used in places)])
     shape = (len(vectors), len(vectors[0]))

@@ -335,6 +335,20 @@ def test_transform_of_another_study_reports_its_matches_on_stderr(tmp_path):
     assert result.stdout.startswith("fid,iid,component1\n")
 
 
+# issue 20, item 5 and issue 21, item 1
+def test_transform_draws_new_samples_over_those_of_the_fit(table, tmp_path, fitted):
+    page = tmp_path / "page.html"
+    run("transform", fitted, table, "-o", tmp_path / "s.csv", "--report", page, "--title", "Second study")
+    text = page.read_text()
+    assert "<h1><bdi>Second study</bdi></h1>" in text
+    assert f"the {len((fitted / 'scores.csv').read_text().splitlines()) - 1}" in text.split("In grey, below them: ")[1]
+    (fitted / "scores.csv").unlink()
+    result = call("transform", fitted, table, "-o", tmp_path / "s.csv", "--report", page)
+    assert "so the page has no samples of the fit" in result.stderr
+    assert "In grey, below them" not in page.read_text()
+    assert "give --report too" in str(run("transform", fitted, table, "--title", "x", status=1).exception)
+
+
 def test_report_reads_the_scores_beside_the_model(table, tmp_path, fitted):
     (tmp_path / "tissue.txt").write_text("\n".join(["liver", "lung"] * 20))
     run("report", fitted, "--label", tmp_path / "tissue.txt")

@@ -203,8 +203,10 @@ def test_settings_that_differ_from_the_defaults_are_marked():
 
 def test_provenance_is_shown_line_by_line():
     given = {"input": ["a.csv", "b.csv"], "sha256": {"a.csv": "00ff"}, "seed": 0}
+    given["files"] = [{"name": "a.csv", "bytes": 7}, {"name": "b.csv", "bytes": 9}]
     rows = report_content(fitted(), provenance=given)["provenance"]
-    assert rows == [["input", ["a.csv", "b.csv"]], ["sha256", ["a.csv: 00ff"]], ["seed", ["0"]]]
+    assert rows == [["input", ["a.csv", "b.csv"]], ["sha256", ["a.csv: 00ff"]], ["seed", ["0"]], ["files", [
+        "a.csv, bytes: 7", "b.csv, bytes: 9"]]]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -268,12 +270,13 @@ def test_without_scripts_the_largest_loadings_are_readable():
     assert "+0.540" in shown
 
 
+# issue 21, what it must show
 @pytest.mark.parametrize("extra", [False, True], ids=["names", "SNPs"])
-def test_a_large_report_is_at_most_one_and_a_half_megabytes(extra):
+def test_a_large_report_has_at_most_1_800_000_bytes(extra):
     model, scores, population = large_model(extra)
     people = [f"HG{i:05d}" for i in range(2500)]
     page = render(report_content(model, scores=scores, sample_names=people, samples={"population": population}))
-    assert len(page.encode()) <= 1_500_000
+    assert len(page.encode()) <= 1_800_000
 
 
 # issue 21, item 1

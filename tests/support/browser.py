@@ -52,7 +52,8 @@ def opened(browser, file, **options):
     context.close()
 
 
-def keep(page, name):
-    """Keep a picture of the page among the artifacts of the tests."""
+def keep(page, name, height=None):
+    """Keep a picture of the page, or of so many pixels from its top, among the artifacts of the tests."""
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
+    top = {} if height is None else {"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}
+    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True, clip=top or None)

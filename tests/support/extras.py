@@ -3,7 +3,7 @@
 import pytest
 
 NEEDED = {
-    "matplotlib": ("matplotlib", "plotting", "rspca.plotting.displays"),
+    "matplotlib": ("matplotlib", "plotting"),
     "anndata": ("anndata", "rspca.singlecell", ".h5"),
     "zarr": (".zarr", ".vcz"),
     "pyarrow": ("parquet",),

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.datasets import load_wine
 
 import rspca
@@ -47,8 +48,13 @@ def large_model(extra=False):
         warnings.simplefilter("ignore")
         model = rspca.SparsePCA(20, k=1000).fit(rng.standard_normal((25, 1000)))
     model.components_, model.n_features_in_ = components, n
-    del model.structure_, model.associates_  # of the data fitted
     model.supports_ = [np.flatnonzero(row) for row in components]
+    leading = np.unique([support[np.argsort(-np.abs(row[support]))][:20] for row, support in
+                         zip(components, model.supports_, strict=True)])  # fmt: skip
+    stored = [np.union1d(leading, support) for support in model.supports_]
+    ends, values = np.cumsum([0, *map(len, stored)]), rng.uniform(-1.0, 1.0, sum(map(len, stored)))
+    model.structure_ = csr_array((values, np.concatenate(stored), ends), shape=components.shape)
+    model.associates_ = [np.array([], dtype=np.int64)] * 20
     model.inclusion_probability_ = type(model.inclusion_probability_)(np.abs(components) ** 0.1 * (components != 0))
     model.feature_names_in_ = np.array([f"rs{i}" for i in rng.integers(10**6, 10**8, n)], dtype=object)
     if extra:

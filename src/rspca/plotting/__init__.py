@@ -1,18 +1,13 @@
-"""Figures, with matplotlib (extra "plot"): loadings, scores, the path over k, permutation tests and comparisons.
+"""Figures, with matplotlib (extra "plot"): one Display for each panel of the report, and shorthands for some.
 
-Each ``plot_`` function draws one figure and returns its Axes. The classes follow the Display convention of
-scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws again, and ``ax_``, ``figure_`` and the
-artists can be changed afterwards. Colors are distinct for the color-blind, and markers differ too.
+The classes follow the Display convention of scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws
+again, and ``ax_``, ``figure_`` and the artists can be changed afterwards. A ``plot_`` function draws one of them and
+returns its Axes. Colors are distinct for the color-blind, and markers differ too; legends are outside the Axes, where
+they cover no point: figures of your own need room there, as ``plt.subplots(layout="constrained")`` makes.
 """
 
-from rspca.plotting.displays import (
-    ComparisonDisplay,
-    GenomeDisplay,
-    LoadingsDisplay,
-    PathDisplay,
-    PermutationDisplay,
-    ScoresDisplay,
-)
+from rspca.plotting.bars import CertificateDisplay, LoadingsDisplay, StabilityDisplay
+from rspca.plotting.curves import PathDisplay, PermutationDisplay
 from rspca.plotting.figures import (
     plot_comparison,
     plot_genome,
@@ -22,14 +17,25 @@ from rspca.plotting.figures import (
     plot_shares,
     plot_test,
 )
+from rspca.plotting.genome import GenomeDisplay
+from rspca.plotting.matrices import HeatmapDisplay, LabelsDisplay
+from rspca.plotting.scatter import BiplotDisplay, CorrelationDisplay, ScoresDisplay
+from rspca.plotting.shares import ComparisonDisplay, VarianceDisplay
 
 __all__ = [
+    "BiplotDisplay",
+    "CertificateDisplay",
     "ComparisonDisplay",
+    "CorrelationDisplay",
     "GenomeDisplay",
+    "HeatmapDisplay",
+    "LabelsDisplay",
     "LoadingsDisplay",
     "PathDisplay",
     "PermutationDisplay",
     "ScoresDisplay",
+    "StabilityDisplay",
+    "VarianceDisplay",
     "plot_comparison",
     "plot_genome",
     "plot_loadings",

@@ -9,18 +9,12 @@ from rspca.analysis.compare import Comparison, compare
 from rspca.analysis.k_path import Path
 from rspca.analysis.permutation import PermutationTest
 from rspca.base.checks import check_integer
-from rspca.plotting.displays import (
-    COLORS,
-    SHARE,
-    ComparisonDisplay,
-    GenomeDisplay,
-    LoadingsDisplay,
-    PathDisplay,
-    PermutationDisplay,
-    ScoresDisplay,
-    check_axes,
-    new_axes,
-)
+from rspca.plotting.bars import LoadingsDisplay
+from rspca.plotting.curves import PathDisplay, PermutationDisplay
+from rspca.plotting.genome import GenomeDisplay
+from rspca.plotting.looks import COLORS, check_axes, legend_below, new_axes, percent_axis
+from rspca.plotting.scatter import ScoresDisplay
+from rspca.plotting.shares import SHARE, ComparisonDisplay
 
 _STYLES = {"rspca": (COLORS[0], "o"), "maxcomp": (COLORS[1], "s")}
 
@@ -76,12 +70,14 @@ def plot_scores(
     >>> X, y = load_wine(return_X_y=True)
     >>> model = rspca.SparsePCA(2, k=4, scale=True, random_state=0).fit(X)
     >>> axes = rspca.plotting.plot_scores(model, X, labels=y)
-    >>> axes = rspca.plotting.plot_scores(model.transform(X), labels=y)  # the same
+    >>> axes = rspca.plotting.plot_scores(model.transform(X), labels=y)  # the same points
     """
     if hasattr(scores, "components_") and X is None:
         raise ValueError("A model has no scores of its own; give the data too: plot_scores(model, X).")
-    found = scores if X is None else scores.transform(X)
-    return ScoresDisplay.from_scores(found, labels=labels, components=components, reference=reference, ax=ax).ax_
+    given: dict[str, Any] = {"labels": labels, "components": components, "reference": reference, "ax": ax}
+    if X is None:
+        return ScoresDisplay.from_scores(scores, **given).ax_
+    return ScoresDisplay.from_estimator(scores, X, **given).ax_
 
 
 def plot_path(path: Path, ax: Any = None) -> Any:
@@ -165,6 +161,7 @@ def plot_shares(
         dashes = "-" if normalization == "svd" else ":"
         ax.plot(ks, shares, dashes, color=color, marker=marker, ms=4, label=f"{method}, {normalization}")
     ax.set(xlabel="non-zeros k", ylabel=SHARE, title=title)
+    percent_axis(ax.yaxis)
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
+    legend_below(ax, *ax.get_legend_handles_labels())
     return ax

@@ -13,6 +13,7 @@ from rspca.base.checks import check_length, real_array, spelled
 from rspca.base.types import Array
 from rspca.genetics.linkage import linkage_note
 from rspca.linalg.explained_variance import cosines
+from rspca.report.circle import circle
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
 from rspca.report.kinds import KINDS, kind_of, links
 from rspca.report.labels import label_table, separated
@@ -61,6 +62,7 @@ class Extras:
     provenance: Mapping[str, Any] | None = None
     title: str | None = None
     documents: Sequence[str] | None = None
+    reference: Any = None
     feature_names: Sequence[Any] | None = None
     kind: str | None = None
 
@@ -80,7 +82,10 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
 
     check_is_fitted(model)
     shown = Extras(**extras)
-    scores = _checked_scores(model, shown.scores)
+    scores = _checked_scores(model, "scores", shown.scores)
+    reference = _checked_scores(model, "reference", shown.reference)
+    if reference is not None and scores is None:
+        raise ValueError("reference is drawn below scores: give scores=model.transform(X) too.")
     _check_kinds(shown)
     columns = {} if shown.samples is None else dict(shown.samples.items())  # a frame has items too
     properties = {f"samples[{name!r}]": values for name, values in columns.items()}
@@ -121,11 +126,13 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
             "links": links(listed, kind),
         },
         "heat": _heat(model, ranked, place),
+        "circle": circle(model, called),
+        "measure": "correlation" if model.center else "cosine",
         "genome": {"chromosome", "position"} <= set(getattr(model, "features_", {})),
         "labels": labels,
         "overlap": _overlap(model),
         "correlation": _correlation(model, scores),
-        "scores": None if scores is None else _scores(scores, people, columns, shown.label),
+        "scores": None if scores is None else _scores(scores, people, columns, shown.label, reference),
         "path": None if shown.path_points is None else _path(shown.path_points),
         "comparison": None if shown.comparison is None else _comparison(shown.comparison),
         "set_comparison": None if shown.set_comparison is None else _set_comparison(shown.set_comparison),
@@ -134,16 +141,16 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
     }
 
 
-def _checked_scores(model: SparsePCA, scores: Any) -> Array | None:
+def _checked_scores(model: SparsePCA, name: str, scores: Any) -> Array | None:
     if scores is None:
         return None
-    known = real_array("scores", scores)
+    known = real_array(name, scores)
     if known.ndim != 2 or known.shape[1] != model.n_components_ or not len(known):
         raise ValueError(
-            f"scores has shape {known.shape}; {model.n_components_} column(s) are needed: model.transform(X)."
+            f"{name} has shape {known.shape}; {model.n_components_} column(s) are needed: model.transform(X)."
         )
     if not np.isfinite(known).all():
-        raise ValueError("scores contains NaN or infinite values; scores as transform returns them are needed.")
+        raise ValueError(f"{name} contains NaN or infinite values; scores as transform returns them are needed.")
     return known
 
 
@@ -231,6 +238,7 @@ def _others(model: SparsePCA, number: int, called: Any) -> dict[str, Any]:
     return {
         "associates": [{"name": name(one.name), "structure": round(float(one.structure or 0.0), 3)} for one in named],
         "stability": None if known is None else stability_words(known, number),
+        "overlap": None if known is None else float(known.overlap[number]),
         "runners_up": []
         if known is None
         else [{"name": name(one.feature), "share": one.share} for one in known.runners_up(number, SHOWN_OTHERS)],
@@ -242,7 +250,11 @@ def _verdict(test: PermutationTest | None, number: int) -> dict[str, Any] | None
     if test is None or number >= len(test.p):
         return None
     words = test.words(number)
-    return {"words": words[0].upper() + words[1:], "status": "optimal" if number < test.suggested else "gap"}
+    return {
+        "words": words[0].upper() + words[1:],
+        "status": "optimal" if number < test.suggested else "gap",
+        "p": float(test.p[number]),
+    }
 
 
 def _test(test: PermutationTest) -> dict[str, Any]:
@@ -268,10 +280,12 @@ def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> l
 
 
 def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dict[str, Any]]:
-    """Return the properties of the features, without those that only repeat their names."""
+    """Return the properties of the features, without those that only repeat their names or say yes to all."""
     found = []
     for name, values in getattr(model, "features_", {}).items():
         chosen = np.asarray(values)[used]
+        if chosen.dtype == bool and len(np.unique(chosen)) == 1:  # as "highly variable", by which they were chosen
+            continue
         if called is None or [str(v) for v in chosen.tolist()] != [str(called[i]) for i in used]:
             found.append({"name": plain_text(name), **column(chosen)})
     shares = getattr(model, "missing_share_", None)
@@ -303,16 +317,25 @@ def _correlation(model: SparsePCA, scores: Array | None) -> dict[str, Any]:
     return {"of": "loadings" if scores is None else "scores", "values": values.tolist()}
 
 
-def _scores(scores: Array, people: list[str], samples: Mapping[str, Any], label: str | None) -> dict[str, Any]:
-    """Return the scatter: all samples, or, of very many, some at even distances."""
-    shown = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_SAMPLES)).astype(int))
+def _scores(
+    scores: Array, people: list[str], samples: Mapping[str, Any], label: str | None, reference: Array | None
+) -> dict[str, Any]:
+    """Return the scatter: all samples, or, of very many, some at even distances; below, those of the fit."""
+    shown = _some(len(scores))
+    below = None if reference is None else [numbers(values, 4) for values in reference[_some(len(reference))].T]
     return {
         "total": len(scores),
         "names": [people[i] for i in shown],
         "components": [numbers(values, 4) for values in scores[shown].T],
         "columns": [sample_column(name, np.asarray(values)[shown], name == label) for name, values in samples.items()],
         "label": None if label is None else list(samples).index(label),
+        "reference": None if reference is None else {"total": len(reference), "components": below},
     }
+
+
+def _some(count: int) -> Array:
+    """Return the places of the samples to draw."""
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_SAMPLES)).astype(int))
 
 
 def _path(points: Path) -> dict[str, Any]:

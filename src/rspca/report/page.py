@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rspca.analysis.permutation import PermutationTest
     from rspca.estimator import SparsePCA
 
-_PARTS = ("elements", "features", "charts", "genome", "scores", "tables", "start")
+_PARTS = ("elements", "features", "charts", "genome", "scores", "circle", "tables", "start")
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -41,6 +41,7 @@ def write_report(
     provenance: Mapping[str, Any] | None = None,
     title: str | None = None,
     documents: Sequence[str] | None = None,
+    reference: Any = None,
     feature_names: Sequence[Any] | None = None,
     kind: str | None = None,
 ) -> Path:
@@ -77,6 +78,8 @@ def write_report(
         Title of the page.
     documents : sequence of str, optional
         For text: the documents themselves, whose beginnings are shown next to their scores.
+    reference : array, optional
+        Scores of the samples of the fit, where `scores` are those of another study: drawn in grey below them.
     feature_names : sequence, optional
         Names of the features, where the model was fitted on data without names.
     kind : {"table", "genotypes", "cells", "documents"}, optional
@@ -112,6 +115,7 @@ def write_report(
         provenance=provenance,
         title=title,
         documents=documents,
+        reference=reference,
         feature_names=feature_names,
         kind=kind,
     )
@@ -136,7 +140,7 @@ def render(content: dict[str, Any]) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": percent, "percent_up": percent_up, "times_ten_to": _times_ten_to}
-    environment.filters["capitalize_first"] = _capitalized
+    environment.filters |= {"capitalize_first": _capitalized, "fixed": _fixed, "aligned": _aligned}
     style, script = _file("style.css"), _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -174,3 +178,14 @@ def _capitalized(text: str) -> str:
 
 def _times_ten_to(value: int, exponent: int, decimals: int) -> str:
     return f"{value * 10.0**exponent:+.{decimals}f}"
+
+
+def _fixed(value: float, decimals: int = 2) -> str:
+    """Return a number with so many decimals and a real minus sign, which a zero does not have."""
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if float(text) == 0.0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def _aligned(share: float) -> str:
+    """Return a share in percent with three digits, zeros at the end too, for columns of them."""
+    return f"{100.0 * share:#.3g}".rstrip(".") + "\N{NO-BREAK SPACE}%"

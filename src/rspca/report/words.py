@@ -209,8 +209,14 @@ def _lines(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [f"{plain_text(name)}: {', '.join(_lines(item))}" for name, item in value.items()]
     if isinstance(value, list | tuple):
-        return [line for item in value for line in _lines(item)]
+        return [line for item in value for line in ([_row(item)] if isinstance(item, dict) else _lines(item))]
     return [plain_text(value, 500)]
+
+
+def _row(entry: dict[str, Any]) -> str:
+    """Return one of several entries, as a file, in one line; its name needs no word before it."""
+    parts = [", ".join(_lines(value)) if name == "name" else _lines({name: value})[0] for name, value in entry.items()]
+    return ", ".join(parts)
 
 
 def stability_words(stability: Stability, number: int) -> str:

@@ -16,8 +16,8 @@ function sharesOf(marks) {
   return (share) => `${(100 * share).toFixed(decimals)}\u00a0%`;
 }
 
-function sized(home, ratio) { // in pixels, so that text has the same size on a phone and on a desk
-  const width = Math.max(300, Math.min(760, Math.round(home.clientWidth - 24)));
+function sized(home, ratio, widest = 760) { // in pixels, so that text has the same size on a phone and on a desk
+  const width = Math.max(300, Math.min(widest, Math.round(home.clientWidth - 24)));
   return { left: 62, right: 14, top: 34, bottom: 50, width, height: 84 + Math.round(ratio * width) };
 }
 
@@ -35,6 +35,24 @@ function chart(label, size, x, y) {
     ...y.ticks.map(across), ...x.ticks.map(up),
     svg("text", { class: "axis", x: (size.left + right) / 2, y: size.height - 6, "text-anchor": "middle" }, x.label),
     svg("text", { class: "axis", x: 4, y: 18 }, y.label));
+}
+
+// Names beside marks, as far as none covers another: { name, at: [x, y], to: 1 right of it, -1 left }.
+function namesBeside(marked, size) {
+  const taken = [], group = svg("g", { class: "names" });
+  for (const { name, at: [x, y], to } of marked) {
+    const text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = 7 * text.length;
+    const places = [[to, 0], [to, -10], [to, 10], [-to, -10], [-to, 10], [-to, 0]];
+    const found = places.map(([side, down]) =>
+      ({ side, down: y + down, from: side > 0 ? x + 6 : x - 6 - wide })).find(({ down, from }) =>
+      from >= 0 && from + wide <= size.width && down > size.top
+      && taken.every(([left, right, at]) => from + wide < left || from > right || Math.abs(at - down) > 12));
+    if (!found) continue;
+    taken.push([found.from, found.from + wide, found.down]);
+    const place = { x: x + 6 * found.side, y: found.down + 4, "text-anchor": found.side > 0 ? "start" : "end" };
+    group.append(svg("text", place, text));
+  }
+  return group;
 }
 
 function drawPath() {
@@ -81,9 +99,10 @@ function drawPath() {
 function heldOut(points, suggested, size, x) { // the mean over folds, with one standard error on both sides
   const low = Math.min(0, least(points.map((one) => one.held_out - one.held_out_se)));
   const high = most(points.map((one) => one.held_out + one.held_out_se)), bottom = size.height - size.bottom;
+  const shares = ticks(low, high, 5);
   const y = {
     at: (share) => size.top + ((high - share) / (high - low || 1)) * (bottom - size.top),
-    ticks: ticks(low, high, 5), say: percent, label: "Share of the held-out variance",
+    ticks: shares, say: sharesOf(shares), label: "Share of the held-out variance",
   };
   const drawn = chart(`Held-out variance against k; suggested k = ${suggested}`, size, x, y);
   const line = points.map((one, i) => `${i ? "L" : "M"}${x.at(one.k).toFixed(1)} ${y.at(one.held_out).toFixed(1)}`);
@@ -92,7 +111,7 @@ function heldOut(points, suggested, size, x) { // the mean over folds, with one 
     svg("line", { class: "suggested", x1: x.at(suggested), x2: x.at(suggested), y1: size.top, y2: bottom }),
     svg("path", { class: "line", d: line.join("") }),
     ...points.map((one) => svg("line", {
-      class: "grid", x1: x.at(one.k), x2: x.at(one.k),
+      class: "error", x1: x.at(one.k), x2: x.at(one.k),
       y1: y.at(one.held_out - one.held_out_se), y2: y.at(one.held_out + one.held_out_se),
     })),
     ...points.map((one) => svg("circle", { ...dot(one), cx: x.at(one.k), cy: y.at(one.held_out) })));

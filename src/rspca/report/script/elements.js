@@ -12,7 +12,10 @@ function decoded(column) { // whole numbers times a power of ten, codes of words
 }
 
 const minus = (text) => text.replace("-", "−");
-const fixed = (value, decimals) => minus(value.toFixed(decimals));
+const fixed = (value, decimals) => { // a zero has no sign
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace("-", "") : minus(text);
+};
 const percent = (share) => `${Number((100 * share).toPrecision(3))}\u00a0%`;
 const plural = (count, word, words = `${word}s`) => `${count.toLocaleString("en")} ${count === 1 ? word : words}`;
 const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);

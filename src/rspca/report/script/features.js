@@ -6,7 +6,7 @@ const columns = [
   { head: "Loading", value: (row) => Math.abs(row.loading), falling: true, span: 2 }, // the bar, and the number
   ...(page.halves ? [{ head: "Halves", value: (row) => row.stable, falling: true, span: 2 }] : []),
   ...(page.components.some((one) => one.structure)
-    ? [{ head: "Correlation", value: (row) => Math.abs(row.structure), falling: true, number: true }] : []),
+    ? [{ head: capitalized(page.measure), value: (row) => Math.abs(row.structure), falling: true, number: true }] : []),
   ...extras.map((one) => ({
     head: one.name, value: (row) => one.values[row.place], falling: false, number: one.kind === "number",
   })),

@@ -1,6 +1,6 @@
 // Loadings at the places of SNPs, one strip for each component.
 function drawGenome() {
-  const home = byId("genome-chart"), size = sized(home, 0);
+  const home = byId("genome-chart"), size = sized(home, 0, 1100);
   const [where, place] = ["chromosome", "position"].map((name) => extras.find((one) => one.name === name).values);
   const used = names.map((_, i) => i).filter((i) => where[i] !== null && place[i] !== null);
   const ends = new Map(); // chromosomes in their own order, each as long as its last SNP on the page
@@ -19,9 +19,10 @@ function drawGenome() {
   [...ends.keys()].forEach((name, number) => {
     const x = left + (starts.get(name) / whole) * wide, width = (ends.get(name) / whole) * wide;
     if (number % 2) drawn.append(svg("rect", { class: "band", x, y: 0, width, height: height - 30 }));
-    if (x + width / 2 - lastLabel > 16) {
+    const half = 4 * name.length; // of the label
+    if (x + width / 2 - half - lastLabel > 5) {
       drawn.append(svg("text", { x: x + width / 2, y: height - 12, "text-anchor": "middle" }, name));
-      lastLabel = x + width / 2;
+      lastLabel = x + width / 2 + half;
     }
   });
   page.components.forEach((component, number) => {

@@ -54,19 +54,26 @@ function axis(choice) {
   return { values: decoded(page.scores.components[choice]), label: `Component ${Number(choice) + 1} (${share})` };
 }
 
+// Scores of the study of the fit; none against the order of samples.
+const below = (choice) => (choice === "order" ? [] : decoded(page.scores.reference.components[choice]));
+
 function drawScores() {
   const scores = page.scores, home = byId("scatter"), size = sized(home, 0.65);
   const across = axis(byId("across").value), up = axis(byId("up").value);
   const column = byId("color").value === "" ? null : scores.columns[byId("color").value];
   const colored = coloring(column);
-  const x = { ...scale(across.values, size.left, size.width - size.right), label: across.label };
-  const y = { ...scale(up.values, size.height - size.bottom, size.top), label: up.label };
+  const [belowAcross, belowUp] = scores.reference ? [below(byId("across").value), below(byId("up").value)] : [[], []];
+  const reach = { across: [...across.values, ...belowAcross], up: [...up.values, ...belowUp] };
+  const x = { ...scale(reach.across, size.left, size.width - size.right), label: across.label };
+  const y = { ...scale(reach.up, size.height - size.bottom, size.top), label: up.label };
   const label = `Scatter of ${plural(scores.names.length, SAMPLE, SAMPLES)}: ${up.label} against ${across.label}`
     + `${column ? `, colored by ${column.name}` : ""}. The table below has the same numbers.`;
   const path = (shape, i) => shapes[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
   const layers = colored.groups.map((group) => svg("g", { class: `marks ${group.color}` },
     ...group.members.map((i) => svg("path", { "data-sample": i, d: path(group.shape, i) }))));
   const drawn = chart(label, size, x, y);
+  if (belowUp.length) drawn.append(svg("path", { class: "reference", d: belowUp.map((value, i) =>
+    shapes[0](+x.at(belowAcross[i]).toFixed(1), +y.at(value).toFixed(1))).join("") }));
   drawn.append(...layers);
   drawn.addEventListener("pointerover", (event) => {
     const i = event.target.dataset.sample;
@@ -74,16 +81,18 @@ function drawScores() {
     const more = column ? `; ${column.name}: ${short(colored.values[i])}` : "";
     byId("readout").textContent = `${scores.names[i]}: ${short(across.values[i])}, ${short(up.values[i])}${more}`;
   });
-  if (byId("arrows").checked) drawn.append(arrows(x, y, across, up));
+  if (byId("arrows").checked) drawn.append(arrows(x, y, across, up, size));
   byId("arrows-note").hidden = !byId("arrows").checked;
   home.replaceChildren(drawn);
-  byId("legend").replaceChildren(...(column ? legend(column, colored, layers) : []));
+  byId("legend").replaceChildren(...(column ? legend(column, colored, layers) : []), ...(belowUp.length
+    ? [html("p", { class: "key" }, svg("svg", { class: "sign", viewBox: "-6 -6 12 12", ...hidden },
+      svg("path", { class: "reference", d: shapes[0](0, 0) })), "study of the fit")] : []));
   scoreTable(across, up, column, colored);
 }
 
 // Features with the largest loadings of the two components, as arrows from zero.
 const ARROWS = 6;
-function arrows(x, y, across, up) {
+function arrows(x, y, across, up, size) {
   const chosen = [byId("across").value, byId("up").value];
   const loading = chosen.map((choice) => {
     if (choice === "order") return new Map();
@@ -95,13 +104,14 @@ function arrows(x, y, across, up) {
   const reach = (values) => most(values.map(Math.abs)) || 1;
   const unit = [reach(across.values), chosen[1] === "order" ? 0 : reach(up.values)].map((one) => (0.8 * one) / longest);
   const [x0, y0] = [x.at(0), y.at(0)];
-  return svg("g", { class: "arrows" }, ...[...largest].map((place) => {
-    const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0)), [x1, y1] = [x.at(a), y.at(b)];
-    const anchor = x1 < x0 ? "end" : "start";
-    return svg("g", {}, svg("line", { x1: x0, y1: y0, x2: x1, y2: y1 }),
-      svg("circle", { cx: x1, cy: y1, r: 2.5 }),
-      svg("text", { x: x1 + (x1 < x0 ? -5 : 5), y: y1 + 4, "text-anchor": anchor }, names[place]));
-  }));
+  byId("arrows-factors").textContent = ` (${short(unit[0])} across, ${short(unit[1])} up)`;
+  const ends = [...largest].map((place) => {
+    const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0));
+    return { name: names[place], at: [x.at(a), y.at(b)], to: a < 0 ? -1 : 1 };
+  });
+  return svg("g", { class: "arrows" }, ...ends.flatMap(({ at: [x1, y1] }) => [
+    svg("line", { x1: x0, y1: y0, x2: x1, y2: y1 }), svg("circle", { cx: x1, cy: y1, r: 2.5 })]),
+  namesBeside(ends, size));
 }
 
 function legend(column, colored, layers) {

@@ -24,10 +24,18 @@ if (page.scores) {
   byId("color").value = String(page.scores.label ?? "");
   ["across", "up", "color", "arrows"].forEach((id) => byId(id).addEventListener("change", drawScores));
 }
+if (page.circle) {
+  ["circle-across", "circle-up"].forEach((id, place) => {
+    byId(id).append(...page.components.map((one, number) => option(number, `Component ${one.number}`)));
+    byId(id).value = String(place);
+    byId(id).addEventListener("change", drawCircle);
+  });
+}
 function drawCharts() {
   if (page.path) drawPath();
   if (page.genome) drawGenome();
   if (page.test) drawTest();
+  if (page.circle) drawCircle();
   if (page.scores) drawScores();
 }
 drawCharts();

@@ -7,13 +7,16 @@ function csvCell(value) {
 }
 const csv = (rows) => rows.map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 
+const measured = [[page.measure, "structure"], ["halves", "stable"]].filter(([, values]) =>
+  page.components.every((one) => one[values]));
+
 function featureRows() {
   const rows = page.components.flatMap((component) => {
-    const loadings = decoded(component.loadings);
-    return component.places.map((place, rank) =>
-      [component.number, names[place], loadings[rank], ...extras.map((one) => one.values[place])]);
+    const loadings = decoded(component.loadings), known = measured.map(([, values]) => decoded(component[values]));
+    return component.places.map((place, rank) => [component.number, names[place], loadings[rank],
+      ...known.map((values) => values[rank]), ...extras.map((one) => one.values[place])]);
   });
-  return [["component", FEATURE, "loading", ...extras.map((one) => one.name)], ...rows];
+  return [["component", FEATURE, "loading", ...measured.map(([head]) => head), ...extras.map((one) => one.name)], ...rows];
 }
 
 function scoreRows() {
@@ -28,13 +31,42 @@ function labelRows() {
   return [["component", "label", "share_between", "adjusted_p", "category", "its_scores"], ...cells.filter((one) => one)];
 }
 
+function overviewRows() {
+  const rows = page.components.map((one) => [one.number, one.share, one.cumulative, one.variance, one.count,
+    one.places.slice(0, 4).map((place) => names[place]).join(", "), one.separates, one.overlap, one.verdict?.p,
+    one.certificate?.badge]);
+  return [["component", "share", "together", "variance", FEATURES, "leading", "separates", "stable", "p", "proof"], ...rows];
+}
+
+function heatRows() {
+  return [[FEATURE, ...page.components.map((one) => `component${one.number}`)],
+    ...page.heat.rows.map((row, i) => [names[page.heat.places[i]], ...row])];
+}
+
+function relationRows() {
+  const pairs = page.overlap.flatMap((row, i) => row.map((shared, j) =>
+    (i < j ? [i + 1, j + 1, shared, page.correlation.values[i][j]] : null)));
+  const alike = page.correlation.of === "scores" ? "correlation_of_scores" : "cosine_of_loadings";
+  return [["component", "other", `shared_${FEATURES}`, alike], ...pairs.filter((one) => one)];
+}
+
+function circleCsv() {
+  const [a, b] = ["circle-across", "circle-up"].map((id) => Number(byId(id).value));
+  return [[FEATURE, "role", `component${a + 1}`, `component${b + 1}`], ...circleRows(a, b)];
+}
+
 const records = (rows) => [Object.keys(rows[0]), ...rows.map((row) => Object.values(row))];
 
 // Where each button goes, what the file is called, and the rows in it.
 const downloads = [
+  ["overview", "overview.csv", overviewRows],
   ["components", "components.csv", featureRows],
   ["scores", "scores.csv", () => scoreRows()],
   ["labels", "labels.csv", () => labelRows()],
+  ["circle", "correlations.csv", circleCsv],
+  ["heat", "loadings.csv", heatRows],
+  ["test", "test.csv", () => records(page.test.rows)],
+  ["relations", "relations.csv", relationRows],
   ["path", "path.csv", () => records(page.path.points)],
   ["comparison", "methods.csv", () => records(page.comparison.rows)],
   ["set-comparison", "sets.csv", () => records(page.set_comparison.rows)],
@@ -44,12 +76,12 @@ function addDownloads() {
   for (const [section, file, rows] of downloads) {
     const home = byId(section);
     if (!home) continue;
-    const button = html("button", { type: "button", class: "download" }, `Download ${file}`);
+    const button = html("button", { type: "button", class: "download", "aria-label": `Download ${file}` }, `↓ ${file}`);
     button.addEventListener("click", () => {
       const address = URL.createObjectURL(new Blob([csv(rows())], { type: "text/csv" }));
       html("a", { href: address, download: file }).click();
       setTimeout(() => URL.revokeObjectURL(address), 10000);
     });
-    home.append(button);
+    home.querySelector("h2").after(button);
   }
 }
