@@ -244,6 +244,25 @@ def test_chunks_that_were_left_out_on_purpose_are_accepted_on_request(tmp_path):
     assert call("fit", "x.zarr", "-k", "2", "-o", "out", "--missing-chunks", "fill", cwd=tmp_path).returncode == 0
 
 
+# issue 20, item 3: writers leave out chunks of zeros, so columns of one value have none
+@pytest.mark.parametrize("version", [2, 3])
+def test_columns_of_one_value_are_read_with_a_warning_and_names_and_masks_must_be_whole(tmp_path, version):
+    adata = made(sp.csr_matrix(counts()))
+    adata.obs["batch"], adata.var["mito"] = pandas.Categorical(["one"] * M), False
+    path = stored(tmp_path / "x.zarr", adata, version)
+    with pytest.warns(UserWarning, match=r"chunks of obs/batch, var/mito are not stored, and are read as 0"):
+        table = rspca.read(path)
+    assert set(table.samples["batch"]) == {"one"}
+    assert not table.features["mito"].any()
+    with pytest.raises(ValueError, match="1 of the 1 chunks of var/mito are not stored"):
+        rspca.read(path, mask="mito")
+    for name in ("var/highly_variable", "obs/_index"):
+        shutil.rmtree(path / name / "c", ignore_errors=True)
+        (path / name / "0").unlink(missing_ok=True)
+    with pytest.raises(ValueError, match="1 of the 1 chunks of obs/_index are not stored"):
+        rspca.read(path, mask="highly_variable")
+
+
 # issue 20: a codec that runs code is refused before it runs
 def test_a_store_with_pickled_arrays_is_refused(tmp_path):
     path = stored(tmp_path / "x.zarr", made(counts()), 2)

@@ -167,6 +167,23 @@ def test_damaged_stores_are_refused_in_one_line(tmp_path, name):
         assert not (tmp_path / "out").exists()
 
 
+# issue 20, item 2: vcf2zarr leaves out chunks of zeros
+def test_a_store_as_vcf2zarr_writes_it_without_chunks_of_zeros(tmp_path):
+    alleles = np.abs(calls(missing=0.0))
+    vcf_store(tmp_path / "g.vcz", alleles, mask=alleles < 0, variant_contig=np.zeros(N, dtype=np.int8))
+    for name in ("call_genotype_mask", "variant_contig"):
+        for chunk in chunks_of(tmp_path / "g.vcz", name):
+            chunk.unlink()
+    table = rspca.read(tmp_path / "g.vcz")
+    np.testing.assert_array_equal(as_array(table), counts(alleles))
+    assert set(table.features["chromosome"]) == {"1"}
+    positions = 1000 * (np.arange(N, dtype=np.int32) % (N // 2) + 1)
+    vcf_store(tmp_path / "h.vcz", alleles, variant_position=positions)  # of two contigs
+    chunks_of(tmp_path / "h.vcz", "variant_contig")[0].unlink()
+    with pytest.raises(ValueError, match=r"1 of the 1 chunks of variant_contig are not stored, and would be read as 0"):
+        rspca.read(tmp_path / "h.vcz")
+
+
 def test_the_command_line_fits_a_store(tmp_path):
     vcf_store(tmp_path / "g.vcz", calls())
     assert call("fit", "g.vcz", "-k", "3", "-o", "out", "--min-frequency", "0.1", cwd=tmp_path).returncode == 0

@@ -16,7 +16,7 @@ from rspca.formats.genotype_tables import Selection, check_selection, compile_ke
 from rspca.formats.table import Table
 from rspca.formats.zarr_arrays import check_chunks_fit, read_slice
 from rspca.formats.zarr_store import MISSING_CHUNKS, check_array, check_fits, is_store, opened_store
-from rspca.genetics.packing import pack_calls, room_for_rows
+from rspca.genetics.packing import let_go_of_many, pack_calls, room_for_rows
 from rspca.genetics.selection import check_distinct
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.streamed import memory_size
@@ -27,6 +27,8 @@ MISSING, FILL = -1, -2
 """Codes of an allele that was not called, and of a place that a call of lower ploidy does not use."""
 NEEDED = ("call_genotype", "contig_id", "sample_id", "variant_allele", "variant_contig", "variant_position")
 """Arrays that a store must have."""
+LEFT_OUT = ("call_genotype_mask", "variant_contig")
+"""Arrays of which vcf2zarr leaves out chunks in ordinary stores, as they are zero: no hidden call, the first contig."""
 PLOIDY = 2
 """Alleles in a call."""
 
@@ -66,12 +68,13 @@ def read_vcf_zarr(
         Which variants and people to use: as for .bed files. A variant without an id is named by contig, position and
         alleles: "1:1000:A:G".
     max_memory : int or str
-        Such as "500MB": what the packed calls may take in memory; more go to a temporary file. None: 1 GiB.
+        Such as "500MB": what the packed calls may take in memory; more go to a cache file. None: 1 GiB.
     cache : path
-        Folder of that temporary file; None: that of the system.
+        Folder of that file: as for .pgen files.
     missing_chunks : {"error", "fill"}
         What to do with chunks that are not stored: refuse the store, which may have lost them, or read them as the fill
-        value.
+        value. A chunk of the mask that is not stored hides no call, and one of contigs is the first contig if the
+        variants are then in order: vcf2zarr leaves out chunks of zeros.
     dtype : data-type
         Of the products: float64, or float32, a little quicker.
     on_step : callable
@@ -84,7 +87,7 @@ def read_vcf_zarr(
     root = opened_store(path, "VCF Zarr", "genetics,zarr")
     arrays = _arrays(root, path, missing_chunks, limit)
     people = _people(arrays, path)
-    table, n_alleles = _variants(arrays, path)
+    table, n_alleles = _variants(arrays, path, missing_chunks)
     calls, masked = arrays["call_genotype"], arrays.get("call_genotype_mask")
 
     def opened(rows: list[Array], chosen: Array | None) -> PackedOperator:
@@ -119,7 +122,7 @@ def _arrays(root: Any, path: Path, missing_chunks: str, limit: int) -> dict[str,
         dimensions = {"call_genotype": 3, "call_genotype_mask": 3, "variant_allele": 2}.get(name, 1)
         if len(shape) != dimensions or (kind in "biu") == text:
             raise RefusedFile(f"{path} is damaged: {name} has shape {shape} and type {shown(array.dtype)}.")
-        check_array(array, path, missing_chunks)
+        check_array(array, path, "fill" if name in LEFT_OUT else missing_chunks)
         if not name.startswith("call_"):
             check_fits(array, path)
         found[name] = array
@@ -146,7 +149,7 @@ def _people(arrays: dict[str, Any], path: Path) -> dict[str, Array]:
     return {"fid": np.full(len(iid), "0"), "iid": iid}
 
 
-def _variants(arrays: dict[str, Any], path: Path) -> tuple[dict[str, Array], Array]:
+def _variants(arrays: dict[str, Any], path: Path, missing_chunks: str) -> tuple[dict[str, Array], Array]:
     """Return what describes the variants, and the number of alleles of each."""
     contigs = _texts(arrays["contig_id"], path)
     contig = read_slice(arrays["variant_contig"], slice(None), str(path))
@@ -154,6 +157,8 @@ def _variants(arrays: dict[str, Any], path: Path) -> tuple[dict[str, Array], Arr
     alleles = _texts(arrays["variant_allele"], path)
     if len(contig) and (contig.min() < 0 or contig.max() >= len(contigs)):
         raise RefusedFile(f"{path} is damaged: variant_contig has numbers beyond its {len(contigs)} contigs.")
+    if missing_chunks == "error" and not _in_order(contig, position):
+        check_array(arrays["variant_contig"], path)
     if alleles.shape[1] < PLOIDY:
         raise RefusedFile(f"{path}: variant_allele has {alleles.shape[1]} column(s); REF and ALT are needed.")
     chromosome = contigs[contig.astype(np.intp)]
@@ -170,6 +175,12 @@ def _variants(arrays: dict[str, Any], path: Path) -> tuple[dict[str, Array], Arr
     return table, np.sum(alleles != "", axis=1)
 
 
+def _in_order(contig: Array, position: Array) -> bool:
+    """Return whether variants go by contig and position: they do not if a lost chunk became the first contig."""
+    later, same = contig[1:] > contig[:-1], contig[1:] == contig[:-1]
+    return bool(np.all(later | (same & (position[1:] >= position[:-1]))))
+
+
 def _texts(array: Any, path: Path) -> Array:
     """Return text of a store as NumPy strings, of whatever kind it is stored in."""
     values = read_slice(array, slice(None), str(path))
@@ -184,6 +195,7 @@ def _packed(calls: Any, masked: Any, variants: Array, limit: int, cache: Path | 
     across = int(calls.chunks[1]) * (4 // gcd(4, int(calls.chunks[1])))  # four people share a byte
     across = min(across, n_people)
     down = max(1, min(int(calls.chunks[0]), TILE_BYTES // (PLOIDY * across)))
+    written = 0
     for start in range(0, int(calls.shape[0]), down):
         first, last = np.searchsorted(variants, [start, start + down])
         if first == last:
@@ -195,6 +207,7 @@ def _packed(calls: Any, masked: Any, variants: Array, limit: int, cache: Path | 
             hidden = None if masked is None else read_slice(masked, part, str(path))[wanted]
             places = slice(person // 4, (min(person + across, n_people) + 3) // 4)
             rows[first:last, places] = pack_calls(_counts(tile, hidden, path))
+        written = let_go_of_many(rows, written + int(last - first) * rows.shape[1])
     return rows
 
 
