@@ -50,8 +50,8 @@ def transform(
     fitted, _ = loaded(model)
     if shares and not has_shares(fitted):
         raise ValueError("--shares needs a model of documents that was not centered and has no negative loading.")
-    beside = covariate_columns(fitted, covariates)
-    with shown(talking, 1) as tell, opened(data, reading, tell, model=fitted, for_scores=True, beside=beside) as table:
+    asked: dict[str, Any] = {"model": fitted, "for_scores": True, "beside": covariate_columns(fitted, covariates)}
+    with shown(talking, 1) as tell, opened(data, reading, tell, result=out, **asked) as table:
         scores = fitted.transform(table, covariates=model_covariates(fitted, covariates, table))
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
             _report_match(fitted.match(table), fitted.projected(table, scores), table, data, talking)

@@ -56,10 +56,11 @@ def read_pgen(
     pvar, psam : path
         The other two files of a single .pgen, where they have another name; .bim and .fam do as well.
     max_memory : int or str
-        Such as "500MB": what the packed calls may take in memory; more go to a temporary file. Of dosages, the blocks
-        in memory. None: 1 GiB.
+        Such as "500MB": what the packed calls may take in memory; more go to a cache file. Of dosages, the blocks in
+        memory. None: 1 GiB.
     cache : path
-        Folder of that temporary file; None: that of the system.
+        Folder of that file, which has no name there and is gone when the process ends; None: the system's folder for
+        temporary files. Commands put it next to their result.
     dtype : data-type
         Of the products: float64, or float32, a little quicker.
     encoding : str
@@ -88,8 +89,9 @@ def read_pgen(
         compile_kernels(dtype, on_step)
         n_people = files[used[0]].n_people
         folder = None if cache is None else Path(cache)
-        parts = [packed_once(files[i].calls, rows[i], n_people, limit, folder, str(paths[i])) for i in used]
-        return PackedOperator([Part(part, np.arange(len(part))) for part in parts], n_people, dtype=dtype)
+        sources = [(files[i].calls, rows[i]) for i in used]
+        packed = packed_once(sources, n_people, limit, folder, ", ".join(str(paths[i]) for i in used[:3]))
+        return PackedOperator([Part(packed, np.arange(len(packed)))], n_people, dtype=dtype)
 
     usable = [table["n_alleles"] <= 2 for table in tables]
     notes = _notes(headers, usable, dosages)
