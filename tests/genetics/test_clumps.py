@@ -1,5 +1,7 @@
 """Clumps of linked SNPs, regions of both builds, sex chromosomes, and projection of another study."""
 
+import json
+
 import numpy as np
 import pytest
 from support.commandline import call
@@ -124,6 +126,8 @@ def test_a_projection_says_what_of_each_component_is_there(tmp_path, capsys):
     model.save(tmp_path / "model.npz")
     done = call("transform", tmp_path / "model.npz", tmp_path / "a.bed", "-o", tmp_path / "scores.csv")
     assert "component 2: 8 of its 8 SNPs, shrinkage of the scores 1.000" in done.stderr
+    answer = json.loads(call("transform", tmp_path / "model.npz", tmp_path / "a.bed", "--json").stdout)
+    assert [(part["component"], part["used"]) for part in answer["projected"]] == [(1, 8), (2, 8)]
 
 
 def test_loadings_are_drawn_along_the_genome_and_a_reference_in_grey(tmp_path):

@@ -53,11 +53,16 @@ def transform(
     asked: dict[str, Any] = {"model": fitted, "for_scores": True, "beside": covariate_columns(fitted, covariates)}
     with shown(talking, 1) as tell, opened(data, reading, tell, result=out, **asked) as table:
         scores = fitted.transform(table, covariates=model_covariates(fitted, covariates, table))
+        parts = []
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
-            _report_match(fitted.match(table), fitted.projected(table, scores), table, data, talking)
+            parts = fitted.projected(table, scores)
+            _report_match(fitted.match(table), parts, table, data, talking)
     if talking.json:
         samples = table.samples or {"sample": table.sample_names}
-        numbers = {"shares": shares_of(scores)} if shares else {}
+        numbers: dict[str, Any] = {"shares": shares_of(scores)} if shares else {}
+        numbers |= (
+            {"projected": [part._asdict() | {"component": part.component + 1} for part in parts]} if parts else {}
+        )
         talking.answer({"samples": dict(samples), "scores": scores} | numbers | _unknown_words(table), "")
     if out is not None or not talking.json:
         (write_shares if shares else write_scores)(out, scores, table.sample_names, table.samples)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from rspca.base.checks import RefusedFile, check_choice, shown
 from rspca.base.files import PathLike
 from rspca.base.types import Array, OnStep
-from rspca.formats.genotype_tables import Selection, check_selection, compile_kernels, genotype_table
+from rspca.formats.genotype_tables import checked_selection, compile_kernels, genotype_table
 from rspca.formats.table import Table
 from rspca.formats.zarr_arrays import check_chunks_fit, read_slice
 from rspca.formats.zarr_store import MISSING_CHUNKS, check_array, check_fits, is_store, opened_store
@@ -41,18 +40,12 @@ def is_vcf_store(path: Path) -> bool:
 def read_vcf_zarr(
     path: Path,
     *,
-    chromosomes: str | Iterable[str | int] = "autosomes",
-    min_frequency: float = 0.0,
-    max_missing: float = 1.0,
-    uncalled: str = "error",
-    samples: PathLike | Iterable[Any] | None = None,
-    snps: PathLike | Iterable[str] | None = None,
-    exclude: PathLike | None = None,
     max_memory: int | str | None = None,
     cache: PathLike | None = None,
     missing_chunks: str = "error",
     dtype: Any = np.float64,
     on_step: OnStep | None = None,
+    **selected: Any,
 ) -> Table:
     """Return the calls of a VCF Zarr store: copies of the ALT allele, in 2 bits each; it needs zarr (``zarr``).
 
@@ -64,9 +57,6 @@ def read_vcf_zarr(
     ----------
     path : path
         The folder.
-    chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude
-        Which variants and people to use: as for .bed files. A variant without an id is named by contig, position and
-        alleles: "1:1000:A:G".
     max_memory : int or str
         Such as "500MB": what the packed calls may take in memory; more go to a cache file. None: 1 GiB.
     cache : path
@@ -79,9 +69,11 @@ def read_vcf_zarr(
         Of the products: float64, or float32, a little quicker.
     on_step : callable
         Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
+    chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude
+        Which variants and people to use: as for .bed files. A variant without an id is named by contig, position and
+        alleles: "1:1000:A:G".
     """
-    selection = Selection(chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude)
-    check_selection(selection, dtype)
+    selection = checked_selection(dtype, **selected)
     check_choice("missing_chunks", missing_chunks, MISSING_CHUNKS)
     limit = memory_size(max_memory)
     root = opened_store(path, "VCF Zarr", "genetics,zarr")

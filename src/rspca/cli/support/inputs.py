@@ -59,6 +59,7 @@ class Reading:
         str | None, _option("missing_chunks", "what to do with absent ones.", metavar="error|fill")
     ] = None
     feature_type: Annotated[str | None, _option("feature_type", "only these, as 'Gene Expression'.")] = None
+    genome: Annotated[str | None, _option("genome", "only features of this one.")] = None
     labels: Annotated[
         str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
