@@ -1,5 +1,6 @@
 """VCF Zarr stores: the calls of the dense matrix, packed; damage in one line."""
 
+import asyncio
 import shutil
 import sys
 import warnings
@@ -182,6 +183,15 @@ def test_a_store_as_vcf2zarr_writes_it_without_chunks_of_zeros(tmp_path):
     chunks_of(tmp_path / "h.vcz", "variant_contig")[0].unlink()
     with pytest.raises(ValueError, match=r"1 of the 1 chunks of variant_contig are not stored, and would be read as 0"):
         rspca.read(tmp_path / "h.vcz")
+
+
+def test_a_store_is_read_where_an_event_loop_runs_as_in_a_notebook(tmp_path):
+    vcf_store(tmp_path / "g.vcz", calls())
+
+    async def read():
+        return rspca.read(tmp_path / "g.vcz")
+
+    np.testing.assert_array_equal(as_array(asyncio.run(read())), as_array(rspca.read(tmp_path / "g.vcz")))
 
 
 def test_the_command_line_fits_a_store(tmp_path):

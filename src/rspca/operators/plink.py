@@ -222,7 +222,7 @@ class PackedOperator(DataOperator):
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U."""
-        return self._products(np.asarray(U)).astype(self._dtype)
+        return self._products(np.asarray(U)).astype(self._dtype, copy=False)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T in float64, and T = X V - 1 shift'."""
