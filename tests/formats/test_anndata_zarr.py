@@ -1,6 +1,7 @@
 """Zarr stores of AnnData and 10x .h5 files: the same data as dense, streamed where large, refused where damaged."""
 
 import json
+import re
 import shutil
 import warnings
 
@@ -310,10 +311,9 @@ def test_damaged_cell_ranger_files_are_refused_in_one_line(tmp_path, name):
         rspca.read(path)
     assert "x.h5" in str(error.value)
     assert "\n" not in str(error.value)
-    if name in ("truncated", "part missing"):
-        result = call("fit", "x.h5", "-k", "2", "-o", "out", cwd=tmp_path)
-        assert said in one_line(result.stderr)
-        assert not (tmp_path / "out").exists()
+    result = call("fit", "x.h5", "-k", "2", "-o", "out", cwd=tmp_path)
+    assert re.search(said, one_line(result.stderr))
+    assert not (tmp_path / "out").exists()
 
 
 def test_stores_are_recognized_by_their_files(tmp_path):

@@ -179,6 +179,8 @@ def next_to_pgen(pgen: Path, kind: str) -> Path:
     """Return the .pvar or .psam next to a .pgen, plain or compressed, or the .bim or .fam in their place."""
     stem = pgen.name[: -len(pgen.suffix)] if pgen.suffix else pgen.name
     there = [file for file in (pgen.with_name(stem + suffix) for suffix in _SUFFIXES[kind]) if file.exists()]
+    if not pgen.exists():
+        raise FileNotFoundError(f"{pgen} does not exist.")
     if not there:
         raise FileNotFoundError(
             f"{pgen} has no {stem}.{kind} next to it; put it there{where_known(kind, f', or name it with {kind}=')}."
