@@ -17,11 +17,14 @@ from rspca.formats.zarr_arrays import check_chunks_fit, read_slice
 from rspca.formats.zarr_store import MISSING_CHUNKS, check_array, check_fits, is_store, opened_store
 from rspca.genetics.packing import let_go_of_many, pack_calls, room_for_rows
 from rspca.genetics.selection import check_distinct
+from rspca.operators.base import chunks
 from rspca.operators.plink import PackedOperator, Part
 from rspca.operators.streamed import memory_size
 
 TILE_BYTES = 1 << 25
 """Bytes of genotypes that are unpacked at a time: limit of memory."""
+TEXTS_AT_ONCE = 1 << 13
+"""Texts that are strings of Python before they become an array, which takes a tenth as much: limit of memory."""
 MISSING, FILL = -1, -2
 """Codes of an allele that was not called, and of a place that a call of lower ploidy does not use."""
 NEEDED = ("call_genotype", "contig_id", "sample_id", "variant_allele", "variant_contig", "variant_position")
@@ -155,10 +158,13 @@ def _variants(arrays: dict[str, Any], path: Path, missing_chunks: str) -> tuple[
         raise RefusedFile(f"{path}: variant_allele has {alleles.shape[1]} column(s); REF and ALT are needed.")
     chromosome = contigs[contig.astype(np.intp)]
     names = _texts(arrays["variant_id"], path) if "variant_id" in arrays else np.full(len(contig), "")
-    rows = zip(names, chromosome, position, alleles[:, 0], alleles[:, 1], strict=True)
-    snps = [str(name) if name not in ("", ".") else f"{c}:{p}:{ref}:{alt}" for name, c, p, ref, alt in rows]
+    nameless = np.flatnonzero((names == "") | (names == "."))
+    if len(nameless):
+        made = [f"{chromosome[j]}:{position[j]}:{alleles[j, 0]}:{alleles[j, 1]}" for j in nameless]
+        names = names.astype(np.promote_types(names.dtype, np.array(made).dtype))
+        names[nameless] = made
     table = {
-        "snp": np.array(snps, dtype=str),
+        "snp": names,
         "chromosome": chromosome,
         "position": position,
         "allele_1": np.where(alleles[:, 1] == "", ".", alleles[:, 1]),
@@ -176,8 +182,12 @@ def _in_order(contig: Array, position: Array) -> bool:
 def _texts(array: Any, path: Path) -> Array:
     """Return text of a store as NumPy strings, of whatever kind it is stored in."""
     values = read_slice(array, slice(None), str(path))
-    flat = [text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text) for text in values.ravel()]
-    return np.array(flat, dtype=str).reshape(values.shape)
+    flat = values.ravel()
+    parts = [
+        np.array([text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text) for text in flat[part]])
+        for part in chunks(len(flat), 1, TEXTS_AT_ONCE)
+    ]
+    return np.concatenate([np.empty(0, dtype="U1"), *parts]).reshape(values.shape)
 
 
 def _packed(calls: Any, masked: Any, variants: Array, limit: int, cache: Path | None, path: Path) -> Array:
