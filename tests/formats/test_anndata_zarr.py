@@ -283,6 +283,7 @@ def test_chunks_that_exceed_the_memory_are_refused(tmp_path):
 
 TENX_DAMAGE = {
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-200]), "cut off"),
+    "name that is no text": (lambda path: h5py.File(path, "r+").create_group(b"\xff"), "is damaged: 'utf-8' codec"),
     "wrong magic": (lambda path: path.write_bytes(b"PK\x03\x04" + path.read_bytes()[4:]), "is not an HDF5 file"),
     "mixed sample counts": (lambda path: renamed(path, "matrix/barcodes", np.array([b"a", b"b"])), "2 barcodes"),
     "part missing": (lambda path: renamed(path, "matrix/indices", None), "has no indices"),

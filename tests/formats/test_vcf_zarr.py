@@ -147,6 +147,10 @@ DAMAGE = {
     "shard missing": (lambda path: chunks_of(path, "call_genotype")[1].unlink(), "1 of the 6 chunks of call_genotype"),
     "array missing": (lambda path: shutil.rmtree(path / "variant_position"), "it has no variant_position"),
     "mixed sample counts": (other_samples, "has 43 samples, and sample_id has 2 entries"),
+    "many contigs": (
+        lambda path: zarr.open_group(str(path), mode="r+")["variant_contig"].resize((10**10,)),
+        "has 50 variants, and variant_contig has 10000000000 entries",
+    ),
     "alleles": (other_alleles, "alleles that its variants do not have"),
 }
 

@@ -65,20 +65,20 @@ def read_anndata_zarr(
         if element.path not in ("obs", "var"):
             check_arrays(element, path, missing_chunks)
             return
-        needed = {f"{element.path}/{element.attrs.get('_index', '_index')}", f"var/{mask}"}
-        partial.extend(_columns_with_absent_chunks(element, path, needed, missing_chunks))
+        partial.extend(_columns_with_absent_chunks(element, path, f"var/{mask}", missing_chunks))
         check_fits(element, path)
 
     named = read_annotated(root, path, layer, mask, limit, kind=".zarr", check=check)
     return replace(named, notes=_notes(path, partial) if missing_chunks == "error" else ())
 
 
-def _columns_with_absent_chunks(element: Any, path: Path, needed: set[str], missing_chunks: str) -> list[str]:
-    """Return the columns of obs or var that are not stored as a whole; raise if one of those that are needed is not."""
-    found = dict[str, None]()
+def _columns_with_absent_chunks(element: Any, path: Path, mask: str, missing_chunks: str) -> list[str]:
+    """Return the columns of obs or var that are not stored as a whole; raise if names or the mask are not."""
+    names, found = str(element.attrs.get("_index", "_index")), dict[str, None]()
     for array in arrays_of(element, path):
         column = "/".join(array.path.split("/")[:2])
-        if check_array(array, path, missing_chunks if column in needed else "fill"):
+        needed = column in (f"{element.path}/{names}", mask) or array.size > element[names].size
+        if check_array(array, path, missing_chunks if needed else "fill"):
             found[column] = None
     return list(found)
 

@@ -56,9 +56,9 @@ def read_tenx_h5(
     def read(file: Any) -> Named:
         try:
             return _read(file, path, feature_type, genome, mask, limit)
-        except (ValueError, MemoryError):
-            raise
         except Exception as error:  # a damaged file can fail anywhere inside of h5py
+            if isinstance(error, ValueError | MemoryError) and not isinstance(error, UnicodeError):
+                raise
             raise ValueError(f"{path} is damaged: {reason(error)}.") from error
 
     return read_hdf5(path, ".h5", read)

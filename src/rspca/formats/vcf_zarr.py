@@ -118,8 +118,6 @@ def _arrays(root: Any, path: Path, missing_chunks: str, limit: int) -> dict[str,
         if len(shape) != dimensions or (kind in "biu") == text:
             raise RefusedFile(f"{path} is damaged: {name} has shape {shape} and type {shown(array.dtype)}.")
         check_array(array, path, "fill" if name in LEFT_OUT else missing_chunks)
-        if not name.startswith("call_"):
-            check_fits(array, path)
         found[name] = array
     calls = found["call_genotype"]
     check_chunks_fit(calls, limit, str(path))
@@ -135,6 +133,9 @@ def _arrays(root: Any, path: Path, missing_chunks: str, limit: int) -> dict[str,
                 f"{path} is damaged: call_genotype has {calls.shape[side]} {('variants', 'samples')[side]}, and {name} "
                 f"has {found[name].shape[0]} entries."
             )
+    for name, array in found.items():
+        if not name.startswith("call_"):  # these are read in blocks
+            check_fits(array, path)
     return found
 
 
