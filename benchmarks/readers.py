@@ -129,10 +129,11 @@ PARTS: dict[str, tuple[str, Callable[[Path, bool], Any], dict[str, Any]]] = {
     "h5": ("x.h5", lambda path, big: write_tenx(path, cells(big)), {}),
     "dosages": (
         "x.pgen",
-        lambda path, big: write_dosages(path, dosages(*((1000, 50_000) if big else (300, 80)))),
+        lambda path, big: write_dosages(path, values(big)),
         {"dosages": True},
     ),
-    "vcf zarr": ("x.vcz", lambda path, big: write_calls(path, *((1000, 100_000) if big else (300, 80))), {}),
+    "vcf zarr": ("x.vcz", lambda path, big: write_calls(path, *((10_000, 10_000) if big else (300, 80))), {}),
+    "vcf zarr, wide": ("x.vcz", lambda path, big: write_calls(path, *((1000, 100_000) if big else (300, 80))), {}),
 }
 """Name of the file, what writes it, small or ten times max_memory, and options of the reader."""
 

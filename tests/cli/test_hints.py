@@ -174,6 +174,7 @@ def test_genotypes_in_other_files_are_named_with_the_command_that_converts_them(
     assert shlex.split(COMMANDS[name])[0] == "plink2"
     if "vcf" in name or "bcf" in name:
         assert f"vcf2zarr convert {shlex.quote(name)} {shlex.quote(name.split('.')[0] + '.vcz')}; then give" in said
+        assert "bgzip, then bcftools index" in said
     with pytest.raises(ValueError, match="does not read"):
         rspca.read(folder / name)
 

@@ -6,7 +6,7 @@ import gzip
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from support.commandline import call
+from support.commandline import call, one_line
 
 import rspca
 
@@ -108,13 +108,36 @@ def test_docword_files_that_contradict_themselves_are_refused_in_one_line(docwor
     assert not (tmp_path / "out").exists()
 
 
-def test_docword_needs_its_words(docword):
+def test_docword_needs_its_words(docword, tmp_path):
     (docword.parent / "vocab.few.txt").write_text("one\ntwo\n")
     with pytest.raises(ValueError, match="has 2 different words"):
         rspca.read(docword)
     (docword.parent / "vocab.few.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"needs its words: vocab\.few\.txt"):
         rspca.read(docword)
+    assert "needs its words" in one_line(call("fit", docword, "-k", 2, "-o", tmp_path / "out").stderr)
+    assert not (tmp_path / "out").exists()
+
+
+SMART_DAMAGE = {
+    "truncated": (lambda content: content[: content.index(b".I 5") + 5], "document 5 has no section"),
+    "wrong magic": (lambda content: b"%PDF-1.4\n" + content, "a SMART file begins with '.I number'"),
+    "mixed numbers": (lambda content: content.replace(b".I 4", b".I 2"), "numbers must rise"),
+    "empty": (lambda content: b"", "has no documents"),
+    "gzip cut off": (lambda content: gzip.compress(content)[:-9], "cut off"),
+}
+
+
+# issue 20: one line, nothing written
+@pytest.mark.parametrize("name", SMART_DAMAGE)
+def test_damaged_smart_files_are_refused_in_one_line(collections, tmp_path, name):
+    damage, said = SMART_DAMAGE[name]
+    collections[0].write_bytes(damage(collections[0].read_bytes()))
+    for files in (collections[:1], collections):
+        done = call("fit", *files, "-k", 2, "-o", tmp_path / "out")
+        assert said in one_line(done.stderr)
+        assert done.returncode == 2
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_fitted_vectorizer_decides_words_and_weights(tmp_path):  # issue 20, item 7

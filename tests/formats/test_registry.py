@@ -10,6 +10,7 @@ from support.commandline import call
 import rspca
 from rspca.base.imports import load
 from rspca.formats import registry
+from rspca.formats.genotype_tables import Selection
 from rspca.report.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -20,7 +21,9 @@ ROWS = {reader.name: reader for reader in registry.READERS}
 def test_the_options_of_a_row_are_those_of_its_function(name):
     parameters = inspect.signature(load(ROWS[name].read)).parameters.values()
     keywords = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):  # documents: handed on
+    if ROWS[name].subject == "genotypes":
+        keywords.update(Selection._fields)
+    elif any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):  # documents: handed on
         keywords.update(set(inspect.signature(rspca.text.term_matrix).parameters) - {"documents"})
         keywords -= {"pattern"} - set(ROWS[name].options)  # only folders have several files to choose from
     assert keywords == set(ROWS[name].options)

@@ -1,5 +1,6 @@
 """VCF Zarr stores: the calls of the dense matrix, packed; damage in one line."""
 
+import asyncio
 import shutil
 import sys
 import warnings
@@ -146,6 +147,10 @@ DAMAGE = {
     "shard missing": (lambda path: chunks_of(path, "call_genotype")[1].unlink(), "1 of the 6 chunks of call_genotype"),
     "array missing": (lambda path: shutil.rmtree(path / "variant_position"), "it has no variant_position"),
     "mixed sample counts": (other_samples, "has 43 samples, and sample_id has 2 entries"),
+    "many contigs": (
+        lambda path: zarr.open_group(str(path), mode="r+")["variant_contig"].resize((10**10,)),
+        "has 50 variants, and variant_contig has 10000000000 entries",
+    ),
     "alleles": (other_alleles, "alleles that its variants do not have"),
 }
 
@@ -161,10 +166,35 @@ def test_damaged_stores_are_refused_in_one_line(tmp_path, name):
         rspca.read(tmp_path / "g.vcz")
     assert "g.vcz" in str(error.value)
     assert "\n" not in str(error.value)
-    if name in ("truncated", "shard missing"):
-        result = call("fit", "g.vcz", "-k", "2", "-o", "out", cwd=tmp_path)
-        assert said in one_line(result.stderr)
-        assert not (tmp_path / "out").exists()
+    result = call("fit", "g.vcz", "-k", "2", "-o", "out", cwd=tmp_path)
+    assert said in one_line(result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+# issue 20, item 2: vcf2zarr leaves out chunks of zeros
+def test_a_store_as_vcf2zarr_writes_it_without_chunks_of_zeros(tmp_path):
+    alleles = np.abs(calls(missing=0.0))
+    vcf_store(tmp_path / "g.vcz", alleles, mask=alleles < 0, variant_contig=np.zeros(N, dtype=np.int8))
+    for name in ("call_genotype_mask", "variant_contig"):
+        for chunk in chunks_of(tmp_path / "g.vcz", name):
+            chunk.unlink()
+    table = rspca.read(tmp_path / "g.vcz")
+    np.testing.assert_array_equal(as_array(table), counts(alleles))
+    assert set(table.features["chromosome"]) == {"1"}
+    positions = 1000 * (np.arange(N, dtype=np.int32) % (N // 2) + 1)
+    vcf_store(tmp_path / "h.vcz", alleles, variant_position=positions)  # of two contigs
+    chunks_of(tmp_path / "h.vcz", "variant_contig")[0].unlink()
+    with pytest.raises(ValueError, match=r"1 of the 1 chunks of variant_contig are not stored, and would be read as 0"):
+        rspca.read(tmp_path / "h.vcz")
+
+
+def test_a_store_is_read_where_an_event_loop_runs_as_in_a_notebook(tmp_path):
+    vcf_store(tmp_path / "g.vcz", calls())
+
+    async def read():
+        return rspca.read(tmp_path / "g.vcz")
+
+    np.testing.assert_array_equal(as_array(asyncio.run(read())), as_array(rspca.read(tmp_path / "g.vcz")))
 
 
 def test_the_command_line_fits_a_store(tmp_path):

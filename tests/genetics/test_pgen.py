@@ -4,7 +4,9 @@ import os
 import pickle
 import shutil
 import subprocess
+import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from support.commandline import call, one_line
 
 import rspca
 from rspca.base.files import read_bytes
+from rspca.cli.support.inputs import Reading, opened
 from rspca.genetics.packing import pack_calls
 from rspca.genetics.pgen import read_pgen_header, read_psam, read_pvar
 from rspca.genetics.plink import pack
@@ -196,18 +199,53 @@ def test_dosages_are_those_of_the_dense_matrix(tmp_path):
 
 
 # issue 20, item 1
-def test_calls_that_exceed_the_memory_are_packed_into_a_temporary_file(tmp_path):
+def test_calls_that_exceed_the_memory_are_packed_into_a_temporary_file(tmp_path, monkeypatch):
     X = genotypes(640, 6400)
     path = write_pgen(tmp_path / "g.pgen", X)
     (tmp_path / "cache").mkdir()
     mapped, packed = (quiet(path, max_memory=limit, cache=tmp_path / "cache") for limit in ("1MB", "1GB"))
     assert isinstance(mapped.operator._sources[0], np.memmap)
     assert not isinstance(packed.operator._sources[0], np.memmap)
-    v = np.linspace(-1, 1, mapped.shape[1])
-    np.testing.assert_array_equal(mapped.operator.gram(v), packed.operator.gram(v))
+    V = np.linspace(-1, 1, mapped.shape[1] * 8).reshape(-1, 8)
+    monkeypatch.setattr("rspca.operators.plink.BYTES_AT_ONCE", 1 << 16)  # pages are let go between blocks
+    np.testing.assert_array_equal(mapped.operator.gram(V), packed.operator.gram(V))
+    np.testing.assert_array_equal(mapped.operator.columns([5, 1]), packed.operator.columns([5, 1]))
     assert not list((tmp_path / "cache").iterdir())
     with pytest.raises(OSError, match="cannot be written to"):
         quiet(path, max_memory="1MB", cache=tmp_path / "none")
+
+
+# issue 20, item 1
+def test_the_limit_is_for_all_files_together(tmp_path):
+    for name in "ab":
+        known = described(3600) | {"snp": np.array([f"{name}{j}" for j in range(3600)])}
+        write_pgen(tmp_path / f"{name}.pgen", np.zeros((640, 3600)), variants=known)
+    one, both = (quiet([tmp_path / f"{name}.pgen" for name in names], max_memory="1MB") for names in ("a", "ab"))
+    assert not isinstance(one.operator._sources[0], np.memmap)  # 0.58 MB
+    assert isinstance(both.operator._sources[0], np.memmap)
+    assert both.shape[1] == 2 * one.shape[1]
+
+
+# issue 20, item 1: a cache file next to the result
+@pytest.mark.parametrize("name", ["out", "out/scores.csv", None])
+def test_commands_pack_next_to_their_result(tmp_path, monkeypatch, name):
+    write_pgen(tmp_path / "g.pgen", np.zeros((640, 6400)))
+    (tmp_path / "out").mkdir()
+    folders, make = [], tempfile.TemporaryFile
+
+    def recorded(*arguments, **options):
+        folders.append(options.get("dir"))
+        return make(*arguments, **options)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", recorded)
+    result, reading = None if name is None else tmp_path / name, Reading(max_memory="1MB")
+    for chosen in (reading, replace(reading, cache=tmp_path)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with opened([tmp_path / "g.pgen"], chosen, result=result):
+                pass
+    assert folders == [None if name is None else tmp_path / "out", tmp_path]
+    assert not list((tmp_path / "out").iterdir())
 
 
 # issue 20, item 1
@@ -273,9 +311,10 @@ def test_damaged_pgen_files_are_refused_in_one_line(study, name):
     with pytest.raises((ValueError, OSError), match=said) as error:
         rspca.read(study / "g.pgen")
     assert "\n" not in str(error.value)
-    if name in ("truncated", "wrong magic", "mixed sample counts"):
-        result = call("fit", "g.pgen", "-k", "2", "-o", "out", cwd=study)
-        assert said in one_line(result.stderr)
+    for files in (["g.pgen"], ["g.pgen", "other.pgen"], ["g.pgen", "--dosages"]):
+        result = call("fit", *files, "-k", "2", "-o", "out", cwd=study)
+        absent = "other.pgen does not exist" in result.stderr and "other.pgen" in files
+        assert absent or said in one_line(result.stderr)
         assert result.returncode == 2
         assert not (study / "out").exists()
 

@@ -19,6 +19,7 @@ import pytest
 import rspca
 from rspca import cli
 from rspca.base.imports import load
+from rspca.formats.genotype_tables import Selection
 from rspca.formats.registry import READERS
 
 TESTS = str(Path(__file__).resolve().parent.parent)
@@ -52,7 +53,7 @@ def write_table(path, m=40, n=12, seed=0):
 
 
 FUNCTIONS = (
-    rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, rspca.text.term_matrix,
+    rspca.SparsePCA, rspca.path, rspca.compare, rspca.certify, rspca.decompose, rspca.text.term_matrix, Selection,
     *(load(reader.read) for reader in READERS),
 )  # fmt: skip
 ARGUMENTS = sorted({name for one in FUNCTIONS for name in inspect.signature(one).parameters} | {"n_components"})

@@ -123,6 +123,7 @@ def certify(
             empty="error",
             missing=source.missing,
             beside=of_samples.columns(),
+            result=out,
         ) as table,
     ):
         options |= of_samples.arguments(table)

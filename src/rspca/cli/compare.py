@@ -63,7 +63,7 @@ def compare(
     count = 2 * len(names) if n == 1 else len(names) + len(together)
     with (
         shown(talking, count, rows_done, what="method") as tell,
-        opened(data, source, tell, missing=source.missing, beside=of_samples.columns()) as table,
+        opened(data, source, tell, missing=source.missing, beside=of_samples.columns(), result=out) as table,
     ):
         options |= of_samples.arguments(table)
         found, stopped = until_stopped(lambda keep: run_all(table, k, on_step=tell, on_rows=keep, **options))

@@ -113,6 +113,7 @@ def fit(
                 watched=watched,
                 missing=preparing.missing,
                 beside=of_samples.columns(),
+                result=out,
             ) as table,
         ):
             known = of_samples.arguments(table)

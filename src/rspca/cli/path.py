@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,9 +56,10 @@ def path(
     check_file(out)
     options |= {"certify": certify, "seconds": seconds, "random_state": seed, "n_components": n, "cv": cv}
     count = n * len(set(wanted))
+    asked: dict[str, Any] = {"label": cv_groups, "missing": source.missing, "beside": of_samples.columns()}
     with (
         shown(talking, count, rows_done, what="k") as tell,
-        opened(data, source, tell, label=cv_groups, missing=source.missing, beside=of_samples.columns()) as table,
+        opened(data, source, tell, result=out, **asked) as table,
     ):
         options |= of_samples.arguments(table)
         options |= {"groups": groups_of(groups, table), "max_per_group": max_per_group}

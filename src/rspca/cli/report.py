@@ -123,6 +123,7 @@ def _report(
                 empty="error",
                 for_scores=True,
                 beside=covariate_columns(fitted, covariates),
+                result=page,
             ) as table,
         ):
             known = model_covariates(fitted, covariates, table)

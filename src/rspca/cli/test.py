@@ -58,7 +58,7 @@ def test(
     }
     with (
         shown(talking, permutations, rows_done, what="permutation") as tell,
-        opened(data, source, tell, missing=source.missing, beside=of_samples.columns()) as table,
+        opened(data, source, tell, missing=source.missing, beside=of_samples.columns(), result=out) as table,
     ):
         inputs = {"data": described(data), "options": _words(source, of_samples, ks, count)}
         earlier = read_test(out, inputs) if resume and out is not None else None

@@ -61,24 +61,24 @@ def transform(
     fitted, file = loaded(model)
     if shares and not has_shares(fitted):
         raise ValueError("--shares needs a model of documents that was not centered and has no negative loading.")
-    beside = covariate_columns(fitted, covariates)
-    with (
-        shown(talking, 1) as tell,
-        opened(data, reading, tell, label=label, model=fitted, for_scores=True, beside=beside) as table,
-    ):
+    asked: dict[str, Any] = {"model": fitted, "for_scores": True, "beside": covariate_columns(fitted, covariates)}
+    with shown(talking, 1) as tell, opened(data, reading, tell, label=label, result=out, **asked) as table:
         name, samples = labels_of(label, table.sample_names, table.samples)
         scores = fitted.transform(table, covariates=model_covariates(fitted, covariates, table))
-        match = list[str]()
+        parts, match = [], list[str]()
         if are_snps(getattr(fitted, "features_", None)) and are_snps(table.features):
-            match = _match_words(fitted.match(table), fitted.projected(table, scores), table, data)
+            parts = fitted.projected(table, scores)
+            match = _match_words(fitted.match(table), parts, table, data)
             for line in [] if talking.quiet else match:
                 typer.echo(f"rspca: {line}", err=True)
     if page is not None:
         shown_there = {"samples": samples, "label": name, "title": title}
         _write_page(page, fitted, file, data, table, reading, scores, match, shown_there)
     if talking.json:
-        numbers = {"shares": shares_of(scores)} if shares else {}
         known = samples or {"sample": table.sample_names}
+        numbers: dict[str, Any] = {"shares": shares_of(scores)} if shares else {}
+        if parts:
+            numbers["projected"] = [part._asdict() | {"component": part.component + 1} for part in parts]
         talking.answer({"samples": dict(known), "scores": scores} | numbers | _unknown_words(table), "")
     if out is not None or not talking.json:
         (write_shares if shares else write_scores)(out, scores, table.sample_names, samples)

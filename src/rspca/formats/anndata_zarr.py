@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rspca.base.checks import check_choice
+from rspca.base.checks import check_choice, shown
 from rspca.formats.annotated import read_annotated
 from rspca.formats.named import Named
-from rspca.formats.zarr_store import MISSING_CHUNKS, check_arrays, check_fits, is_store, opened_store
+from rspca.formats.zarr_store import (
+    MISSING_CHUNKS,
+    arrays_of,
+    check_array,
+    check_arrays,
+    check_fits,
+    is_store,
+    opened_store,
+)
 from rspca.operators.streamed import memory_size
 
 
@@ -43,15 +52,39 @@ def read_anndata_zarr(
         Such as "500MB": what a matrix may take, or its blocks if it takes more; None: 1 GiB.
     missing_chunks : {"error", "fill"}
         What to do with chunks that are not stored: refuse the store, which may have lost them, or read them as the fill
-        value. Writers may leave out chunks of zeros.
+        value. Writers leave out chunks of zeros. Columns of obs and var that lack some, but for the names and the mask,
+        are read in any case, and a warning names them.
     """
     limit = memory_size(max_memory)
     check_choice("missing_chunks", missing_chunks, MISSING_CHUNKS)
     root = opened_store(path, ".zarr", "anndata,zarr")
 
-    def check(element: Any) -> None:
-        check_arrays(element, path, missing_chunks)
-        if element.path in ("obs", "var"):
-            check_fits(element, path)
+    partial = list[str]()
 
-    return read_annotated(root, path, layer, mask, limit, kind=".zarr", check=check)
+    def check(element: Any) -> None:
+        if element.path not in ("obs", "var"):
+            check_arrays(element, path, missing_chunks)
+            return
+        partial.extend(_columns_with_absent_chunks(element, path, f"var/{mask}", missing_chunks))
+        check_fits(element, path)
+
+    named = read_annotated(root, path, layer, mask, limit, kind=".zarr", check=check)
+    return replace(named, notes=_notes(path, partial) if missing_chunks == "error" else ())
+
+
+def _columns_with_absent_chunks(element: Any, path: Path, mask: str, missing_chunks: str) -> list[str]:
+    """Return the columns of obs or var that are not stored as a whole; raise if names or the mask are not."""
+    names, found = str(element.attrs.get("_index", "_index")), dict[str, None]()
+    for array in arrays_of(element, path):
+        column = "/".join(array.path.split("/")[:2])
+        needed = column in (f"{element.path}/{names}", mask) or array.size > element[names].size
+        if check_array(array, path, missing_chunks if needed else "fill"):
+            found[column] = None
+    return list(found)
+
+
+def _notes(path: Path, columns: list[str]) -> tuple[str, ...]:
+    if not columns:
+        return ()
+    named = shown(", ".join(columns[:5])) + (", ..." if len(columns) > 5 else "")
+    return (f"{path}: chunks of {named} are not stored, and are read as 0 or empty, as what writers leave out.",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from rspca.base.files import PathLike
 from rspca.base.types import Array, OnStep
-from rspca.formats.genotype_tables import Selection, check_selection, compile_kernels, genotype_table
+from rspca.formats.genotype_tables import checked_selection, compile_kernels, genotype_table
 from rspca.formats.table import Table
 from rspca.genetics.plink import mapped_rows, next_to, read_bim
 from rspca.genetics.selection import same_people
@@ -20,19 +20,13 @@ from rspca.operators.plink import PackedOperator, Part
 def read_bed(
     paths: Sequence[Path],
     *,
-    chromosomes: str | Iterable[str | int] = "autosomes",
-    min_frequency: float = 0.0,
-    max_missing: float = 1.0,
-    uncalled: str = "error",
-    samples: PathLike | Iterable[Any] | None = None,
-    snps: PathLike | Iterable[str] | None = None,
-    exclude: PathLike | None = None,
     bim: PathLike | None = None,
     fam: PathLike | None = None,
     dtype: Any = np.float64,
     encoding: str = "utf-8",
     client: Any = None,
     on_step: OnStep | None = None,
+    **selected: Any,
 ) -> Table:
     """Return PLINK 1 genotypes: copies of allele 1, in 2 bits each, mapped from disk and multiplied without unpacking.
 
@@ -40,6 +34,16 @@ def read_bed(
     ----------
     paths : sequence of paths
         .bed files, of the same people.
+    bim, fam : path
+        The other two files of a single .bed, where they have another name.
+    dtype : data-type
+        Of the products: float64, or float32, a little quicker.
+    encoding : str
+        Of the text in .bim and .fam.
+    client : dask.distributed.Client
+        Let its workers open the files, each its own range of SNPs; they must see them under the same path.
+    on_step : callable
+        Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
     chromosomes : "autosomes", "all", or names
         Which chromosomes to use, as the .bim names them, with or without "chr", or ranges such as "1-5". "autosomes"
         leaves out what is named X, Y, XY, Z, W, MT or unplaced (0), and numbers 23 to 26 where they are human codes: no
@@ -58,21 +62,10 @@ def read_bed(
         SNPs to keep; or a file with one id on each line.
     exclude : str or path
         Regions to leave out: "long-range-ld-hg18", "-hg19" (or "-grch37"), "-hg38" ("-grch38"), or a BED file.
-    bim, fam : path
-        The other two files of a single .bed, where they have another name.
-    dtype : data-type
-        Of the products: float64, or float32, a little quicker.
-    encoding : str
-        Of the text in .bim and .fam.
-    client : dask.distributed.Client
-        Let its workers open the files, each its own range of SNPs; they must see them under the same path.
-    on_step : callable
-        Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
     """
     if len(paths) > 1 and (bim or fam):
         raise ValueError("bim and fam belong to a single .bed; with several, each has its own in the same folder.")
-    selection = Selection(chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude)
-    check_selection(selection, dtype)
+    selection = checked_selection(dtype, **selected)
     people = same_people([Path(fam) if fam else next_to(path, "fam") for path in paths], encoding)
     tables = [read_bim(bim or next_to(path, "bim"), encoding) for path in paths]
     files = [

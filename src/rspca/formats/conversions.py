@@ -28,7 +28,10 @@ def vcf_command(options: str) -> Advice:
         store = f"{stem}.vcz"
         zarr = f"vcf2zarr convert {shlex.quote(str(path))} {shlex.quote(store)}"
         command = _plink(options, path, stem, "pgen")
-        return f"Convert it with: {command}; then give {stem}.pgen. Or with: {zarr}; then give {store}."
+        return (
+            f"Convert it with: {command}; then give {stem}.pgen. Or with: {zarr}; then give {store} (if it has several "
+            "contigs, vcf2zarr needs an index: bgzip, then bcftools index)."
+        )
 
     return advice
 

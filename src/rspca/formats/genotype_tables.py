@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from rspca.base.arguments import argument
 from rspca.base.checks import check_choice, check_real
+from rspca.base.files import PathLike
 from rspca.base.types import COMPILE, Array, OnStep, Step
 from rspca.formats.table import Table
 from rspca.genetics.selection import (
@@ -28,19 +29,20 @@ DESCRIBED = ("snp", "chromosome", "position", "allele_1", "allele_2")
 
 
 class Selection(NamedTuple):
-    """Which SNPs and people to use."""
+    """Which SNPs and people to use; :func:`~rspca.formats.bed.read_bed` describes them."""
 
-    chromosomes: Any
-    min_frequency: float
-    max_missing: float
-    uncalled: str
-    samples: Any
-    snps: Any
-    exclude: Any
+    chromosomes: str | Iterable[str | int] = "autosomes"
+    min_frequency: float = 0.0
+    max_missing: float = 1.0
+    uncalled: str = "error"
+    samples: PathLike | Iterable[Any] | None = None
+    snps: PathLike | Iterable[str] | None = None
+    exclude: PathLike | None = None
 
 
-def check_selection(selection: Selection, dtype: Any) -> None:
-    """Raise if a selection cannot be made, before files are read."""
+def checked_selection(dtype: Any, **selected: Any) -> Selection:
+    """Return a selection, or raise if it, or this type of products, cannot be, before files are read."""
+    selection = Selection(**selected)
     if not 0.0 <= check_real("min_frequency", selection.min_frequency, 0.0) <= 0.5:
         raise ValueError(
             f"{argument('min_frequency', selection.min_frequency)} must lie between 0 and 0.5: it is that of the rarer "
@@ -51,6 +53,7 @@ def check_selection(selection: Selection, dtype: Any) -> None:
     check_choice("uncalled", selection.uncalled, ("error", "keep"))
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype={np.dtype(dtype)} must be float32 or float64.")
+    return selection
 
 
 def genotype_table(

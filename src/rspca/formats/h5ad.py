@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rspca.base.checks import RefusedFile, reason
+from rspca.base.checks import RefusedFile
 from rspca.formats.annotated import damaged, read_annotated
-from rspca.formats.hdf5 import check_columns_fit, check_self_contained
+from rspca.formats.hdf5 import check_columns_fit, check_self_contained, read_hdf5
 from rspca.formats.named import Named
-from rspca.operators.streamed import BlockOperator, memory_size
+from rspca.operators.streamed import memory_size
 
 
 def read_h5ad(
@@ -38,25 +37,8 @@ def read_h5ad(
     max_memory : int or str
         Such as "500MB": what a matrix may take, or its blocks if it takes more; None: 1 GiB.
     """
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(f"{path}: to read .h5ad needs anndata: pip install 'rspca[anndata]'.") from error
     limit = memory_size(max_memory)
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(f"{path} is not a .h5ad file, or it is cut off: {reason(error)}") from error
-    found = None
-    try:
-        found = _read(file, path, layer, mask, limit)
-        return found
-    finally:
-        if found is None or not isinstance(found.X, BlockOperator):
-            with suppress(Exception):  # a damaged file may fail even here
-                file.close()
+    return read_hdf5(path, ".h5ad", lambda file: _read(file, path, layer, mask, limit))
 
 
 def _read(file: Any, path: Path, layer: str | None, mask: Any, limit: int) -> Named:

@@ -6,17 +6,53 @@ be taken for data. Soft links stay inside of their file, and what they point to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rspca.base.checks import RefusedFile, shown
+from rspca.base.checks import RefusedFile, reason, shown
 from rspca.base.memory import check_room
+from rspca.formats.named import Named
+from rspca.operators.streamed import BlockOperator
 
 SPARSE_PARTS = ("data", "indices", "indptr")
 """Datasets of a sparse matrix, as anndata stores it."""
 ADVICE = "Copy the data into one file, for example with anndata.read_h5ad and write_h5ad where you trust it."
+
+
+def read_hdf5(path: Path, kind: str, read: Callable[[Any], Named]) -> Named:
+    """Return what `read` makes of an HDF5 file, which stays open if data are streamed from it.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : str
+        What errors call such files.
+    read : callable
+        Takes the root group.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError(f"{path}: to read {kind} needs h5py and anndata: pip install 'rspca[anndata]'.") from error
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise ValueError(f"{path} is not an HDF5 file, or it is cut off: {reason(error)}") from error
+    found = None
+    try:
+        found = read(file)
+        return found
+    finally:
+        if found is None or not isinstance(found.X, BlockOperator):
+            with suppress(Exception):  # a damaged file may fail even here
+                file.close()
 
 
 def check_self_contained(root: Any, where: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from rspca.base.arguments import argument
 from rspca.base.files import PathLike
 from rspca.base.types import Array, OnStep
-from rspca.formats.genotype_tables import Selection, check_selection, compile_kernels, genotype_table
+from rspca.formats.genotype_tables import checked_selection, compile_kernels, genotype_table
 from rspca.formats.table import Table
 from rspca.genetics.packing import packed_once
 from rspca.genetics.pgen import PgenFile, check_counts, next_to_pgen, read_pgen_header, read_psam, read_pvar
@@ -25,13 +25,6 @@ def read_pgen(
     paths: Sequence[Path],
     *,
     dosages: bool = False,
-    chromosomes: str | Iterable[str | int] = "autosomes",
-    min_frequency: float = 0.0,
-    max_missing: float = 1.0,
-    uncalled: str = "error",
-    samples: PathLike | Iterable[Any] | None = None,
-    snps: PathLike | Iterable[str] | None = None,
-    exclude: PathLike | None = None,
     pvar: PathLike | None = None,
     psam: PathLike | None = None,
     max_memory: int | str | None = None,
@@ -39,6 +32,7 @@ def read_pgen(
     dtype: Any = np.float64,
     encoding: str = "utf-8",
     on_step: OnStep | None = None,
+    **selected: Any,
 ) -> Table:
     """Return PLINK 2 genotypes: copies of the ALT allele, in 2 bits each, or dosages; it needs Pgenlib (``genetics``).
 
@@ -51,26 +45,26 @@ def read_pgen(
         .pgen files, of the same people; the suffix may be left out.
     dosages : bool
         Use dosages where the file has them, read from disk for every product, instead of hard calls.
-    chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude
-        Which variants and people to use: as for .bed files.
     pvar, psam : path
         The other two files of a single .pgen, where they have another name; .bim and .fam do as well.
     max_memory : int or str
-        Such as "500MB": what the packed calls may take in memory; more go to a temporary file. Of dosages, the blocks
-        in memory. None: 1 GiB.
+        Such as "500MB": what the packed calls may take in memory; more go to a cache file. Of dosages, the blocks in
+        memory. None: 1 GiB.
     cache : path
-        Folder of that temporary file; None: that of the system.
+        Folder of that file, which has no name there and is gone when the process ends; None: the system's folder for
+        temporary files. Commands put it next to their result.
     dtype : data-type
         Of the products: float64, or float32, a little quicker.
     encoding : str
         Of the text in .pvar and .psam.
     on_step : callable
         Called with a Step of stage "compile" before and after kernels are compiled, the first time on a machine.
+    chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude
+        Which variants and people to use: as for .bed files.
     """
     if len(paths) > 1 and (pvar or psam):
         raise ValueError("pvar and psam belong to a single .pgen; with several, each has its own in the same folder.")
-    selection = Selection(chromosomes, min_frequency, max_missing, uncalled, samples, snps, exclude)
-    check_selection(selection, dtype)
+    selection = checked_selection(dtype, **selected)
     limit = memory_size(max_memory)
     if not isinstance(dosages, bool):
         raise TypeError(f"{argument('dosages', dosages)} must be True or False.")
@@ -88,8 +82,9 @@ def read_pgen(
         compile_kernels(dtype, on_step)
         n_people = files[used[0]].n_people
         folder = None if cache is None else Path(cache)
-        parts = [packed_once(files[i].calls, rows[i], n_people, limit, folder, str(paths[i])) for i in used]
-        return PackedOperator([Part(part, np.arange(len(part))) for part in parts], n_people, dtype=dtype)
+        sources = [(files[i].calls, rows[i]) for i in used]
+        packed = packed_once(sources, n_people, limit, folder, ", ".join(str(paths[i]) for i in used[:3]))
+        return PackedOperator([Part(packed, np.arange(len(packed)))], n_people, dtype=dtype)
 
     usable = [table["n_alleles"] <= 2 for table in tables]
     notes = _notes(headers, usable, dosages)

@@ -46,6 +46,7 @@ _TEXT_OPTIONS = (
     *("stop_words", "min_length", "max_length", "min_documents", "idf", "empty", "encoding"),
     *("term_weights", "vectorizer"),
 )
+_SELECTION = ("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude")
 READERS = (
     Reader(
         name="text tables",
@@ -121,10 +122,7 @@ READERS = (
         name=".bed",
         suffixes=(".bed",),
         read="rspca.formats.bed:read_bed",
-        options=(
-            *("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
-            *("bim", "fam", "dtype", "encoding", "client", "on_step"),
-        ),
+        options=(*_SELECTION, "bim", "fam", "dtype", "encoding", "client", "on_step"),
         about="PLINK 1 genotypes with .bim and .fam; the suffix may be left out, and several files are one table.",
         extra="genetics",
         several=True,
@@ -141,10 +139,7 @@ READERS = (
         name=".pgen",
         suffixes=(".pgen",),
         read="rspca.formats.pgen:read_pgen",
-        options=(
-            *("dosages", "chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
-            *("pvar", "psam", "max_memory", "cache", "dtype", "encoding", "on_step"),
-        ),
+        options=("dosages", *_SELECTION, "pvar", "psam", "max_memory", "cache", "dtype", "encoding", "on_step"),
         about="PLINK 2 genotypes with .pvar and .psam: hard calls, packed, or dosages; several files are one table.",
         extra="genetics",
         several=True,
@@ -163,10 +158,7 @@ READERS = (
         name=".vcz",
         suffixes=(".vcz",),
         read="rspca.formats.vcf_zarr:read_vcf_zarr",
-        options=(
-            *("chromosomes", "min_frequency", "max_missing", "uncalled", "samples", "snps", "exclude"),
-            *("max_memory", "cache", "missing_chunks", "dtype", "on_step"),
-        ),
+        options=(*_SELECTION, "max_memory", "cache", "missing_chunks", "dtype", "on_step"),
         about="A VCF Zarr store, a folder of any name: calls, packed, with their mask.",
         extra="zarr",
         mapped=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from rspca.base.arguments import argument
 from rspca.base.checks import RefusedFile, reason, shown
 from rspca.base.types import Array
 from rspca.formats.archives import checked_sparse
-from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_parts
+from rspca.formats.hdf5 import SPARSE_PARTS, check_columns_fit, check_self_contained, check_sparse_parts, read_hdf5
 from rspca.formats.named import Named
 from rspca.formats.tenx import named_features
 from rspca.operators.stored_rows import SomeColumns, StoredRows
@@ -52,30 +51,17 @@ def read_tenx_h5(
     max_memory : int or str
         Such as "500MB": what the counts may take, or their blocks if they take more; None: 1 GiB.
     """
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError(f"{path}: to read .h5 needs h5py: pip install 'rspca[anndata]'.") from error
     limit = memory_size(max_memory)
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
-        raise ValueError(f"{path} is not an HDF5 file, or it is cut off: {reason(error)}") from error
-    found = None
-    try:
+
+    def read(file: Any) -> Named:
         try:
-            found = _read(file, path, feature_type, genome, mask, limit)
-        except (ValueError, MemoryError):
-            raise
+            return _read(file, path, feature_type, genome, mask, limit)
         except Exception as error:  # a damaged file can fail anywhere inside of h5py
+            if isinstance(error, ValueError | MemoryError) and not isinstance(error, UnicodeError):
+                raise
             raise ValueError(f"{path} is damaged: {reason(error)}.") from error
-        return found
-    finally:
-        if found is None or not isinstance(found.X, BlockOperator):
-            with suppress(Exception):  # a damaged file may fail even here
-                file.close()
+
+    return read_hdf5(path, ".h5", read)
 
 
 def _read(file: Any, path: Path, feature_type: str | None, genome: str | None, mask: Any, limit: int) -> Named:

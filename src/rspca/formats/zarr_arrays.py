@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from math import prod
 from typing import Any
 
@@ -15,8 +18,21 @@ from rspca.base.types import Array
 BAND_SHARE = 1 / 6
 """Share of `max_memory` that a band of chunks may take in memory besides the blocks: limit of memory."""
 
-CHUNKS_AT_ONCE = 2
+CHUNKS_AT_ONCE = 1
 """Chunks that are unpacked at the same time: limit of memory (benchmarks/readers.py)."""
+
+
+class InThisThread(ThreadPoolExecutor):
+    """Does work at once, in the thread that asks for it."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return a future that is done."""
+        done = Future[Any]()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
 
 
 def is_zarr_array(X: Any) -> bool:
@@ -85,19 +101,30 @@ def vector_of(stored: Any, limit: int, where: str) -> Any:
 
 
 def read_slice(array: Any, part: Any, where: str) -> Array:
-    """Return a part of an array; whatever zarr and its codecs make of damage becomes one line.
-
-    Chunks are unpacked a few at a time: zarr unpacks ten, each with memory of its own.
-    """
-    import zarr
-
+    """Return a part of an array; whatever zarr and its codecs make of damage becomes one line."""
     try:
-        with zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}):
-            return np.asarray(array[part])
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # as it should be: none is running in this thread
+            return _unpacked(array, part)
+        with ThreadPoolExecutor(1, "rspca-unpack") as elsewhere:  # in a notebook
+            return elsewhere.submit(_unpacked, array, part).result()
     except MemoryError:
         raise
     except Exception as error:  # codecs raise RuntimeError, ValueError, OSError and their own
         raise ValueError(f"{where} is damaged: {array.path} cannot be unpacked ({reason(error)}).") from error
+
+
+def _unpacked(array: Any, part: Any) -> Array:
+    """Return a part of an array, one chunk after another, in this thread.
+
+    zarr unpacks ten chunks at a time in several threads, and the system keeps the memory of each thread apart.
+    """
+    import zarr
+
+    with zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}), asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(InThisThread(1))
+        return np.asarray(runner.run(array._async_array.getitem(part)))  # `async_array` only in late versions of zarr 3
 
 
 def check_chunks_fit(array: Any, limit: int, where: str) -> None:

@@ -1,7 +1,8 @@
 """Zarr stores, folders of format 2 or 3: opened, and every array looked at before it is read.
 
 A chunk that is not stored reads as the fill value, so a store that lost files would read as zeros. A codec named in the
-metadata can run code (pickle), and a link can lead to any other file. All three are refused.
+metadata can run code (pickle), and a link can lead to any other file. All three are refused, but for chunks of what
+only describes the data: zarr itself leaves out a chunk of zeros, and a column of one category is nothing else.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def arrays_of(element: Any, path: Path) -> Iterator[Any]:
                 yield member
 
 
-def check_array(array: Any, path: Path, missing_chunks: str = "error") -> None:
-    """Raise unless an array has known codecs and all its chunks are files of the store."""
+def check_array(array: Any, path: Path, missing_chunks: str = "error") -> int:
+    """Raise unless an array has known codecs and all its chunks are files of the store; return how many are not."""
     unknown = sorted(set(_codec_names(array)) - SAFE_CODECS)
     if unknown:
         raise RefusedFile(
@@ -113,13 +114,19 @@ def check_array(array: Any, path: Path, missing_chunks: str = "error") -> None:
         if blosc:
             _check_blosc(file, chunk_bytes(array), path)
     if stored < expected and missing_chunks == "error":
-        fill = where_known(
-            "missing_chunks", f", give {argument('missing_chunks', 'fill')} if they are meant to be empty"
-        )
-        raise RefusedFile(
-            f"{path} is incomplete: {expected - stored:,} of the {expected:,} chunks of {shown(array.path)} are not "
-            f"stored, and would be read as {array.fill_value}. Copy it again{fill}."
-        )
+        raise incomplete(path, array, f"{expected - stored:,} of the {expected:,}")
+    return max(0, expected - stored)
+
+
+def incomplete(path: Path, array: Any, count: str) -> RefusedFile:
+    """Return what to say of a store whose chunks are not all there."""
+    fill = where_known(
+        "missing_chunks", f", or give {argument('missing_chunks', 'fill')} if they are meant to be empty"
+    )
+    return RefusedFile(
+        f"{path} is incomplete: {count} chunks of {shown(array.path)} are not stored, and would be read as "
+        f"{array.fill_value or 0}. Copy it again{fill}."
+    )
 
 
 def _chunk_files(folder: Path, path: Path) -> Iterator[Path]:

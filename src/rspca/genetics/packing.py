@@ -1,16 +1,15 @@
-"""Calls packed once to two bits, as PLINK 1 files have them, in memory or in a temporary file."""
+"""Calls packed once to two bits, as PLINK 1 files have them, in memory or in a cache file."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rspca.base.arguments import argument
-from rspca.base.memory import check_room, readable
+from rspca.base.cache_files import BYTES_AT_ONCE, cache_file, let_go
+from rspca.base.memory import check_room
 from rspca.base.types import Array
 
 BLOCK_BYTES = 1 << 21
@@ -34,30 +33,32 @@ def pack_calls(calls: Array) -> NDArray[np.uint8]:
 
 
 def packed_once(
-    read: Callable[[Array], Array], variants: Array, n_people: int, limit: int, cache: Path | None, where: str
+    sources: Sequence[tuple[Callable[[Array], Array], Array]], n_people: int, limit: int, cache: Path | None, where: str
 ) -> Array:
-    """Return variants as rows of a .bed: in memory up to `limit` bytes, else mapped from a temporary file.
+    """Return the variants of one file after another as rows of a .bed.
 
     Parameters
     ----------
-    read : callable
-        Takes positions of variants and returns their calls, variants by people in int8.
-    variants : array of int
-        Positions of the variants.
+    sources : sequence of (callable, array of int)
+        What takes positions of variants and returns their calls, variants by people in int8; and the positions.
     n_people : int
         People.
     limit, cache, where
         As for `room_for_rows`.
     """
-    rows = room_for_rows(len(variants), n_people, limit, cache, where)
-    step = max(1, BLOCK_BYTES // max(1, n_people))
-    for start in range(0, len(variants), step):
-        rows[start : start + step] = pack_calls(read(variants[start : start + step]))
+    rows = room_for_rows(sum(len(variants) for _, variants in sources), n_people, limit, cache, where)
+    step, first, written = max(1, BLOCK_BYTES // max(1, n_people)), 0, 0
+    for read, variants in sources:
+        for start in range(0, len(variants), step):
+            some = variants[start : start + step]
+            rows[first : first + len(some)] = pack_calls(read(some))
+            first += len(some)
+            written = let_go_of_many(rows, written + len(some) * rows.shape[1])
     return rows
 
 
 def room_for_rows(n_variants: int, n_people: int, limit: int, cache: Path | None, where: str) -> Array:
-    """Return rows of a .bed to be filled: in memory up to `limit` bytes, else mapped from a temporary file.
+    """Return rows of a .bed to be filled: in memory up to `limit` bytes, else mapped from a cache file.
 
     Parameters
     ----------
@@ -66,24 +67,21 @@ def room_for_rows(n_variants: int, n_people: int, limit: int, cache: Path | None
     limit : int
         Bytes up to which the rows are held in memory.
     cache : path
-        Folder of the temporary file, that of the system if None. It has no name and is gone when the process ends.
+        Folder of the cache file, that of the system if None. The file has no name and is gone when the process ends.
     where : str
         What an error calls the data.
     """
     shape = (n_variants, (n_people + 3) // 4)
     size = shape[0] * shape[1]
-    if size <= limit:
-        check_room(size, f"{where}, packed,", "Choose fewer variants or people.")
-        return np.empty(shape, dtype=np.uint8)
-    try:
-        with tempfile.TemporaryFile(dir=cache) as file:
-            for start in range(0, size, BLOCK_BYTES):  # a mapped file without room on disk would end the process
-                file.write(bytes(min(BLOCK_BYTES, size - start)))
-            file.flush()
-            return np.memmap(file, dtype=np.uint8, mode="r+", shape=shape)
-    except OSError as error:
-        raise OSError(
-            f"{where} takes {readable(size)}, packed, which cannot be written to {cache or tempfile.gettempdir()}: "
-            f"{error.strerror or error}. Name a folder with room as {argument('cache')}, or raise "
-            f"{argument('max_memory')}."
-        ) from error
+    if size > limit:
+        return cache_file(shape, cache, where)
+    check_room(size, f"{where}, packed,", "Choose fewer variants or people.")
+    return np.empty(shape, dtype=np.uint8)
+
+
+def let_go_of_many(rows: Array, written: int) -> int:
+    """Let the pages of a cache file go when so many bytes were written; return the bytes since."""
+    if written < BYTES_AT_ONCE:
+        return written
+    let_go(rows)
+    return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +24,8 @@ VARIANTS_A_BLOCK = 65536
 """Variants that share an offset in the header: the format."""
 MULTIALLELIC, PHASED, DOSAGES = 0x08, 0x10, 0x60
 """Bits of the type of a record: more than two alleles, phased calls, dosages."""
+LINES_AT_ONCE = 1 << 13
+"""Lines of a .pvar that are split before they become arrays, which take a tenth as much: limit of memory."""
 _POSITION = re.compile("-?[0-9]{1,18}")
 _SUFFIXES = {"pvar": (".pvar", ".pvar.zst", ".pvar.gz", ".bim"), "psam": (".psam", ".psam.zst", ".psam.gz", ".fam")}
 
@@ -107,8 +111,25 @@ def read_pvar(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
 
     Allele 1, which is counted, is ALT; allele 2 is REF. Of more than two alleles, allele 1 has all ALT alleles.
     """
-    path = Path(path)
-    places, rows = {"CHROM": 0, "ID": 1, "POS": 3, "ALT": 4, "REF": 5}, list[list[str]]()
+    rows, parts = _pvar_rows(Path(path), encoding), list[list[Array]]()
+    while block := list(itertools.islice(rows, LINES_AT_ONCE)):
+        parts.append([np.array(column) for column in zip(*block, strict=True)])
+    if not parts:
+        raise ValueError(f"{path} is empty.")
+    chromosome, snp, position, alt, ref = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return {
+        "snp": snp,
+        "chromosome": chromosome,
+        "position": position.astype(np.int64),
+        "allele_1": alt,
+        "allele_2": ref,
+        "n_alleles": 2 + np.char.count(alt, ","),
+    }
+
+
+def _pvar_rows(path: Path, encoding: str) -> Iterator[list[str]]:
+    """Yield chromosome, id, position, ALT and REF of each variant."""
+    places, begun = {"CHROM": 0, "ID": 1, "POS": 3, "ALT": 4, "REF": 5}, False
     width, headed = 6, False
     for number, line in enumerate(lines(path, encoding), 1):
         if line.startswith("##") or not line.strip():
@@ -116,30 +137,20 @@ def read_pvar(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
         if line.startswith("#"):
             names = line[1:].split()
             missing = [name for name in places if name not in names]
-            if missing or rows:
+            if missing or begun:
                 raise ValueError(f"{path}, line {number}: its header has no {', '.join(missing) or 'place here'}.")
             places, width, headed = {name: names.index(name) for name in places}, len(names), True
             continue
         cells = line.split()
-        if not headed and not rows and len(cells) == 5:  # a .bim without centimorgans
+        if not headed and not begun and len(cells) == 5:  # a .bim without centimorgans
             places, width = {"CHROM": 0, "ID": 1, "POS": 2, "ALT": 3, "REF": 4}, 5
         if len(cells) < width:
             raise ValueError(f"{path}, line {number}: {len(cells)} columns; {width} are needed.")
         row = [cells[place] for place in places.values()]
         if not _POSITION.fullmatch(row[2]):
             raise ValueError(f"{path}, line {number}: position {shown(row[2])!r} is not a whole number.")
-        rows.append(row)
-    if not rows:
-        raise ValueError(f"{path} is empty.")
-    chromosome, snp, position, alt, ref = zip(*rows, strict=True)
-    return {
-        "snp": np.array(snp),
-        "chromosome": np.array(chromosome),
-        "position": np.array(position, dtype=np.int64),
-        "allele_1": np.array(alt),
-        "allele_2": np.array(ref),
-        "n_alleles": np.array([2 + text.count(",") for text in alt]),
-    }
+        begun = True
+        yield row
 
 
 def read_psam(path: PathLike, encoding: str = "utf-8") -> dict[str, Array]:
@@ -168,6 +179,8 @@ def next_to_pgen(pgen: Path, kind: str) -> Path:
     """Return the .pvar or .psam next to a .pgen, plain or compressed, or the .bim or .fam in their place."""
     stem = pgen.name[: -len(pgen.suffix)] if pgen.suffix else pgen.name
     there = [file for file in (pgen.with_name(stem + suffix) for suffix in _SUFFIXES[kind]) if file.exists()]
+    if not pgen.exists():
+        raise FileNotFoundError(f"{pgen} does not exist.")
     if not there:
         raise FileNotFoundError(
             f"{pgen} has no {stem}.{kind} next to it; put it there{where_known(kind, f', or name it with {kind}=')}."

@@ -6,9 +6,12 @@ Journal of Human Genetics 83, 132-135: twenty-four regions, printed in half mega
 (inst/extdata/high-LD-regions-hg19-GRCh37.bed, eighteen regions) are the same to the base. A list that goes through
 NCBI build 35 instead (genome.sph.umich.edu, "Regions of high linkage disequilibrium", also LD.wiki34 of bigsnpr) has
 six regions of chromosomes 1, 2, 7 and 12 up to 0.2 Mb next to ours: little against their 2.5 Mb and more, but an edge
-is not exact. Of "hg38", eighteen are those that plinkQC ships (high-LD-regions-hg38-GRCh38.bed, the longest piece of
-each; of 6:57-64 Mb, from the first piece to the last). The other six (chromosomes 2, 3, 5, 5, 11 and 12) are hg19
-moved by the offset of known positions on either side, so that an edge may be some kilobases off.
+is not exact. Of "hg38", seventeen are those that plinkQC ships (high-LD-regions-hg38-GRCh38.bed, the longest piece of
+each). Seven are hg19 moved by the offset of known positions on either side, and were compared with other lists that
+were lifted over: 5:98 Mb, 5:136 Mb and the start of 12:110 Mb are those of GrindeLab/PCA (which joins lists, so that
+the other edge is not Price's); 3:88 Mb, 6:57 Mb and 11:46 Mb are those of a third list, to the base or the next one;
+2:134 Mb and the end of 12:113 Mb have the offset that edges 0.1 Mb away have, those of genome.sph.umich.edu. Of 6:57 Mb
+plinkQC has only pieces from 57.8 to 61.4 Mb.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ LONG_RANGE_LD = {
     "long-range-ld-hg38": _regions(
         "1 47761741 51761740; 2 85919366 100517106; 2 134025960 137525960; 2 182427028 189427029; 3 47483506 49987563;"
         "3 83368159 86868160; 3 88868160 96298466; 5 44464141 51168409; 5 98636396 101136397; 5 129636408 132636409;"
-        "5 136136412 139136412; 6 25391793 33424245; 6 57788604 61424451; 6 139637170 142137170; 7 54964813 66897578;"
+        "5 136136412 139136412; 6 25391793 33424245; 6 57027244 63232136; 6 139637170 142137170; 7 54964813 66897578;"
         "8 8105068 12105082; 8 43025700 48924888; 8 110918595 113918595; 10 36671066 43184546; 11 46021874 57475951;"
         "11 88127184 91127184; 12 32955799 41319931; 12 110577813 113077813; 20 33948533 36438183"
     ),

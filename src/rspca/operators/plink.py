@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.base.cache_files import BYTES_AT_ONCE, is_cached, let_go
 from rspca.base.memory import check_room
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, chunks
@@ -221,7 +222,7 @@ class PackedOperator(DataOperator):
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U."""
-        return self._products(np.asarray(U)).astype(self._dtype)
+        return self._products(np.asarray(U)).astype(self._dtype, copy=False)
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T in float64, and T = X V - 1 shift'."""
@@ -331,6 +332,7 @@ class PackedOperator(DataOperator):
         for number, part in enumerate(self.parts):
             chosen = (support >= starts[number]) & (support < self._ends[number])
             gathered[chosen] = part.packed[part.rows[support[chosen] - starts[number]]]
+            let_go(part.packed)
         return _read_only(gathered)
 
     # --- layout of people, parts and threads ------------------------------------------------------------------------
@@ -367,10 +369,27 @@ class PackedOperator(DataOperator):
         return np.asarray((chosen.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(1), dtype=np.uint8)
 
     def _blocks(self, part: Part, work: Callable[[Rows, Array], None], out: Array, step: int | None = None) -> None:
-        """Call work((packed, rows, first, last), out) for blocks of the rows of one file, in several threads."""
+        """Call work((packed, rows, first, last), out) for blocks of the rows of one file, in several threads.
+
+        The pages of a cache file are let go after some blocks, so that its limit of memory holds.
+        """
         n = len(part.rows)
         size = step or self._kernels.block_rows(n, self._width)
-        self._kernels.in_blocks(lambda b: work((*part, b * size, min(b * size + size, n)), out), -(-n // size))
+        cached = is_cached(part.packed)
+        run = max(1, BYTES_AT_ONCE // (size * self._width)) * size if cached else n
+        for start in range(0, n, run):
+            stop = min(start + run, n)
+            in_run = partial(_in_block, part, work, out, start, stop, size)
+            self._kernels.in_blocks(in_run, -(-(stop - start) // size))
+            if cached and run < n:
+                let_go(part.packed)
+
+
+def _in_block(
+    part: Part, work: Callable[[Rows, Array], None], out: Array, start: int, stop: int, size: int, block: int
+) -> None:
+    first = start + block * size
+    work((*part, first, min(first + size, stop)), out)
 
 
 def _call(kernel: Callable[..., None], rest: tuple[Array, ...], rows: Rows, out: Array) -> None:

@@ -51,7 +51,7 @@ class Reading:
     ] = None
     dosages: Annotated[bool | None, _option("dosages", "use dosages, not hard calls.", "--dosages")] = None
     cache: Annotated[
-        Path | None, _option("cache", "folder for packed calls that exceed --max-memory, instead of the system's.")
+        Path | None, _option("cache", "folder for packed calls beyond --max-memory, if not that of the result.")
     ] = None
     layer: Annotated[str | None, _option("layer", "a layer instead of X.")] = None
     mask: Annotated[str | None, _option("mask", "use only the features that this column of var marks.")] = None
@@ -59,6 +59,7 @@ class Reading:
         str | None, _option("missing_chunks", "what to do with absent ones.", metavar="error|fill")
     ] = None
     feature_type: Annotated[str | None, _option("feature_type", "only these, as 'Gene Expression'.")] = None
+    genome: Annotated[str | None, _option("genome", "only features of this one.")] = None
     labels: Annotated[
         str | None, _option("labels", "columns that describe samples, no features.", metavar="NAME,...")
     ] = None
@@ -116,15 +117,18 @@ def opened(
     for_scores: bool = False,
     missing: str = "error",
     beside: Sequence[str] = (),
+    result: Path | None = None,
 ) -> Iterator[Table]:
     """Give the table that the files hold; a label that is not a file is a column of the data and not a feature.
 
     Documents get the weights of `model`, if it has some; `empty` is what to do with documents without a word that has a
     weight, unless the user says. For scores of a fitted model, SNPs without a single call are accepted: they count as
     the mean of the model. Missing cells are kept if `missing` is "mean", or where `model` counts them as means; columns
-    `beside` the features describe samples. Files that change in the meantime are an error when the block ends; a caller
-    that gives `watched` checks them itself.
+    `beside` the features describe samples. Packed calls that do not fit into memory go to a file next to the
+    `result`, a file or a folder, unless the user names a folder. Files that change in the meantime are an error when
+    the block ends; a caller that gives `watched` checks them itself.
     """
+    from rspca.base.atomic import is_special
     from rspca.cli.support.changed_files import Watched
     from rspca.formats.reading import read
 
@@ -136,6 +140,8 @@ def opened(
     options = reading.given() | ({"on_step": on_step} if all_accept("on_step") else {})
     if for_scores and all_accept("uncalled"):
         options["uncalled"] = "keep"
+    if result is not None and not is_special(result) and all_accept("cache"):
+        options = {"cache": result if result.is_dir() else result.absolute().parent} | options
     if "mean" in (missing, getattr(model, "missing", None)) and all_accept("missing"):
         options["missing"] = "keep"
     named = [*([] if label is None or Path(label).is_file() else [label]), *beside]
