@@ -212,7 +212,17 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md", "deflation.md"]
+    "name",
+    [
+        "performance.md",
+        "README.md",
+        "scale.md",
+        "reliability.md",
+        "certificates.md",
+        "deflation.md",
+        "comparison.md",
+        "text.md",
+    ],
 )
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 from reading import ROOT, markdown, matched, paragraph, result, with_numbers
 
 PAGE = ROOT / "docs" / "scale.md"
@@ -75,9 +76,18 @@ def growth() -> str:
         )
         for axis, sizes, seconds, _ in lines
     ]
-    (_, _, _, over_n), (_, _, _, over_m) = lines
-    said = f"Time grows with slope {over_n} over n and {over_m} over m on logarithmic axes:"
+    over_n, over_m = (slope(sizes, seconds) for _, sizes, seconds, _ in lines)
+    said = paragraph(
+        f"""Time grows with slope {over_n} over n and {over_m} over m on logarithmic axes. The first size of each row
+        is left out of the slope: its time includes the start of kernels and threads."""
+    )
     return "\n\n".join([said, *tables])
+
+
+def slope(sizes: str, seconds: str) -> str:
+    """Return the slope of time over size on logarithmic axes, without the first size, at which the program warms up."""
+    x, y = (np.log([float(number) for number in numbers.split(", ")[1:]]) for numbers in (sizes, seconds))
+    return f"{np.polyfit(x, y, 1)[0]:.2f}"
 
 
 def measured() -> str:
