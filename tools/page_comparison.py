@@ -63,17 +63,19 @@ def table_name(data: str) -> str:
     return re.sub(r"(\d+) x (\d+)", lambda shape: f"{int(shape[1]):,} × {int(shape[2]):,}", data)
 
 
-def full_table() -> str:
-    """Return every row with all measures."""
-    head = ("data", "package", "features of each", *MEASURES, "time of the fit")
-    lines = [
-        (f"{table_name(row.data)}, k = {row.k}", NAMES[row.package], row.features,
-         *(f"{share:.2f} %" for share in row.shares), time_of(row.seconds))
-        if not row.why_not else
-        (f"{table_name(row.data)}, k = {row.k}", NAMES[row.package], row.why_not, "", "", "", "")
-        for row in rows()
-    ]  # fmt: skip
-    return markdown(head, lines)
+def full_tables() -> str:
+    """Return a table with all measures for each table of data."""
+    measured = rows()
+    head = ("package", "features of each", *MEASURES, "time of the fit")
+    parts = []
+    for data, k in dict.fromkeys((row.data, row.k) for row in measured):
+        lines = [
+            (NAMES[row.package], row.features, *(f"{share:.2f} %" for share in row.shares), time_of(row.seconds))
+            if not row.why_not else (NAMES[row.package], row.why_not, "", "", "", "")
+            for row in measured if row.data == data
+        ]  # fmt: skip
+        parts.append(f"**{table_name(data)}, k = {k}**\n\n{markdown(head, lines)}")
+    return "\n\n".join(parts)
 
 
 def short_table() -> str:
@@ -151,7 +153,7 @@ def readme() -> str:
 def page() -> tuple[Path, str]:
     """Return docs/comparison.md with its numbers as they are now."""
     head = ("k", "rspca", "msPCA, published")
-    measured = f"On {machine('comparison')}.\n\n{full_table()}\n\n{paragraph(losses())}"
+    measured = f"On {machine('comparison')}.\n\n{full_tables()}\n\n{paragraph(losses())}"
     return PAGE, with_numbers(
         PAGE, measured, f"{paragraph(against_mspca())}\n\n{markdown(head, companies())}", topics()
     )
