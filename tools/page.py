@@ -13,6 +13,7 @@ from pathlib import Path
 import page_comparison
 import page_reliability
 import page_scale
+import page_sentences
 import page_text
 import page_users
 from reading import ROOT, machine, markdown, matched, paragraph, result, with_numbers
@@ -325,6 +326,7 @@ def pages() -> dict[Path, str]:
         CERTIFICATES: with_numbers(CERTIFICATES, certificates_summary()),
         DEFLATION: with_numbers(DEFLATION, deflations()),
         **dict([page_scale.page(), page_reliability.page(), page_comparison.page(), page_text.page()]),
+        **page_sentences.pages(),
     }
 
 

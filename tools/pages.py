@@ -101,6 +101,7 @@ STEPS = (
     _campaign("kills", "kills"),
     _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl")),
     _campaign("coverage", "covered"),
+    _campaign("is_it_real", "is_it_real"),
     _campaign("new_user", "new_user"),
     Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md"), is_page=True),
     Step("analyses_pages", ("docs/analyses/write_pages.py",), ("docs/*.md", "README.md"), is_page=True),
