@@ -67,18 +67,8 @@ def table(rows: Iterable[Row], columns: dict[str, str], digits: int = 4, **other
     return "\n".join(lines)
 
 
-README = ROOT / "README.md"
-BEGIN, END = "<!-- hapmap3: written by experiments/build.py -->", "<!-- /hapmap3 -->"
-
-
 def target(name: str) -> Path:
     return ROOT / "docs" / f"{name}.md"
-
-
-def readme() -> str:
-    """Return the README with its story as the results make it."""
-    before, rest = README.read_text().split(BEGIN)
-    return f"{before}{BEGIN}\n{page('hapmap3_readme').strip()}\n{END}{rest.split(END)[1]}"
 
 
 def page(name: str) -> str:
@@ -109,7 +99,6 @@ def write(name: str) -> None:
 def main() -> None:
     for name in PAGES:
         write(name)
-    README.write_text(readme())
 
 
 if __name__ == "__main__":

@@ -13,9 +13,11 @@ import tracemalloc
 import numpy as np
 from kept import (
     METHODS,
+    SHARE_OF_DENSE,
     Row,
     data,
     leading_pairs,
+    load,
     machine,
     needed,
     one_svds,
@@ -68,13 +70,20 @@ def main() -> None:
     show(rows)
     save("every_method", rows)
     save_facts("every_method", machine=machine(), refused=refused, stored_mb=stored / 1e6, dense_mb=dense / 1e6, k=K)
-    figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    draw(load("every_method"))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw the share of each method, with its own loadings and refitted."""
     shown = [row for row in rows if row["method"] != "pca"]
-    for offset, key, color in ((-0.2, "f naive", "C1"), (0.2, "f svd", "C0")):
-        ax.bar(np.arange(len(shown)) + offset, [row[key] for row in shown], 0.4, color=color, label=key)
-    ax.set_xticks(range(len(shown)), [row["method"] for row in shown], rotation=40, ha="right", fontsize=8)
-    ax.set_ylim(0.4, 1.0)
-    ax.legend(frameon=False, fontsize=8)
+    figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    for key, marker, color, label in (("f naive", "s", "C1", "its own loadings"), ("f svd", "o", "C0", "refitted")):
+        ax.plot([row[key] for row in shown], range(len(shown)), marker, color=color, label=label, ms=7, mfc="none")
+    ax.set_yticks(range(len(shown)), [row["method"] for row in shown])
+    ax.invert_yaxis()
+    ax.set_xlabel(SHARE_OF_DENSE)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, loc="upper left")
     save_figure(figure, "every_method")
 
 

@@ -13,7 +13,21 @@ from collections.abc import Callable
 from typing import Any
 
 from joint import joint
-from kept import Row, available, curve, data, draw_curves, plt, prepare, save, save_figure, say, show
+from kept import (
+    FEATURES_IN_USE,
+    SHARE_OF_DENSE,
+    Row,
+    available,
+    curve,
+    data,
+    draw_curves,
+    plt,
+    prepare,
+    save,
+    save_figure,
+    say,
+    show,
+)
 
 import rspca
 
@@ -37,17 +51,21 @@ def main() -> None:
         show(panel, ("k", "nonzeros", "method", "normalization", "f"))
         maxcomp = {r["nonzeros"]: r["f"] for r in panel if (r["method"], r["normalization"]) == ("maxcomp", "svd")}
         rows += [{**row, "over maxcomp": row["f"] / maxcomp[row["nonzeros"]]} for row in panel]
-    rows = save("figure1", rows, absent)
+    draw(save("figure1", rows, absent))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw shares, and shares over those of refitted MaxComp."""
     for value, label, file in (
-        ("f", "f", "figure1"),
-        ("over maxcomp", "f / f of refitted MaxComp", "figure1_relative"),
+        ("f", SHARE_OF_DENSE, "figure1"),
+        ("over maxcomp", "variance over that of refitted MaxComp", "figure1_relative"),
     ):
         figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
         for ax, name in zip(axes.flat, PANELS, strict=True):
             draw_curves(ax, [row for row in rows if row["data"] == name], name, value)
-        figure.supxlabel("non-zeros / n")
+        figure.supxlabel(FEATURES_IN_USE)
         figure.supylabel(label)
-        axes[0, 0].legend(frameon=False, fontsize=8)
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")
         save_figure(figure, file)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from joint import joint
 from kept import (
+    FEATURES_IN_USE,
     METHODS,
     PAPER,
     Row,
@@ -75,15 +76,20 @@ def main() -> None:
     rows = save("figure2", rows, absent)
     if not absent:
         save_facts("figure2", machine=machine())
+    draw(rows)
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw times against sparsity, a panel for each data set."""
     figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
     for ax, name in zip(axes.flat, SETS, strict=True):
         panel = [row for row in rows if row["data"] == name]
         if panel:
             draw_curves(ax, panel, name, "time")
             ax.set_yscale("log")
-    figure.supxlabel("k / n")
-    figure.supylabel("time / time of svds(X, 1)")
-    axes[0, 0].legend(frameon=False, fontsize=8)
+    figure.supxlabel(FEATURES_IN_USE)
+    figure.supylabel("time, in units of one dense component (svds)")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=5, loc="outside upper center")
     save_figure(figure, "figure2")
 
 

@@ -11,7 +11,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from kept import METHODS, PAPER, Row, available, data, leading_pairs, plt, prepare, refitted, save, save_figure, show
+from kept import (
+    CURVES,
+    METHODS,
+    NAMED,
+    PAPER,
+    Row,
+    available,
+    data,
+    leading_pairs,
+    plt,
+    prepare,
+    refitted,
+    save,
+    save_figure,
+    show,
+)
 
 SETS: dict[str, Callable[[], Any]] = {
     "chowdary": data.chowdary,
@@ -49,15 +64,23 @@ def main() -> None:
                 })  # fmt: skip
     if rows:
         show(rows)
-    rows = save("gene_expression", rows, absent)
-    figure, ax = plt.subplots(figsize=(11, 3.6))
+    draw(save("gene_expression", rows, absent))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw the variance of three methods over that of the default, a line for each data set and k."""
     best = {(r["data"], r["k"]): r["f"] for r in rows if r["method"] == "default"}
-    for offset, method in enumerate(("maxcomp", "spasm", "rspca")):
-        bars = [r["f"] / best[r["data"], r["k"]] for r in rows if r["method"] == method]
-        ax.bar(np.arange(len(bars)) + 0.27 * (offset - 1), bars, 0.27, color=("C1", "C2", "C0")[offset], label=method)
-    ax.set_xticks(range(len(best)), [f"{name}\n{k}" for name, k in best], fontsize=7)
-    ax.set(ylim=(0.8, 1.01), ylabel="variance over that of our default")
-    ax.legend(fontsize=8, ncols=3, loc="lower right")
+    figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+    for method in ("maxcomp", "spasm", "rspca"):
+        color, marker = CURVES[method]
+        shares = [r["f"] / best[r["data"], r["k"]] for r in rows if r["method"] == method]
+        ax.plot(shares, range(len(shares)), marker, color=color, label=NAMED[method, "svd"], ms=7, alpha=0.8)
+    ax.axvline(1.0, color="k", lw=1, label="our default")
+    ax.set_yticks(range(len(best)), [f"{name}, k = {k:,}" for name, k in best])
+    ax.invert_yaxis()
+    ax.set_xlabel("variance after refit, over that of our default")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, loc="lower left")
     save_figure(figure, "gene_expression")
 
 

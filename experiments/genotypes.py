@@ -12,8 +12,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from joint import agreement, joint, joint_genotypes
-from kept import Row, available, curve, data, draw_curves, plt, prepare, save, save_facts, save_figure, say
+from kept import (
+    CURVES,
+    FEATURES_IN_USE,
+    NAMED,
+    STYLES,
+    Row,
+    available,
+    curve,
+    data,
+    percent_axis,
+    plt,
+    prepare,
+    save,
+    save_facts,
+    save_figure,
+    say,
+)
 
 from rspca.datasets import fetch_hapmap3
 
@@ -47,15 +64,35 @@ def main() -> None:
         both = joint_genotypes()
         save_facts("genotypes", fates=dict(sorted(both.fates.items())), shared=both.fates.total(),
                    shape=both.matrix.shape, agreement=agreement(both))  # fmt: skip
-    rows = save("genotypes", rows, absent)
-    figure, axes = plt.subplots(5, 5, figsize=(14, 13), layout="constrained")
-    for ax, name in zip(axes.flat, SETS, strict=True):
-        panel = [row for row in rows if row["data"] == name]
-        if panel:
-            draw_curves(ax, panel, f"{name}, n = {panel[0]['SNPs']:,}")
-    figure.supxlabel("non-zeros / n")
-    figure.supylabel("f")
-    axes[0, 0].legend(frameon=False, fontsize=6)
+    draw(save("genotypes", rows, absent))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw differences to refitted MaxComp: a thin line for each data set, a thick one for their median."""
+    maxcomp = {
+        (r["data"], r["nonzeros"]): r["f"] for r in rows if (r["method"], r["normalization"]) == ("maxcomp", "svd")
+    }
+    lines: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        place = row["method"], row["normalization"]
+        difference = 100.0 * (row["f"] / maxcomp[row["data"], row["nonzeros"]] - 1.0)
+        lines.setdefault(place, {}).setdefault(row["data"], []).append((row["ratio"], difference))
+    figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
+    for (method, normalization), sets in lines.items():
+        if (method, normalization) == ("maxcomp", "svd"):
+            continue
+        color, _ = CURVES[method]
+        style = STYLES.get(normalization, "-")
+        for points in sets.values():
+            ax.plot(*zip(*points, strict=True), style, color=color, lw=0.5, alpha=0.35)
+        middle = np.median([points for points in sets.values() if len(points) == len(RATIOS)], axis=0)
+        ax.plot(*middle.T, style, color=color, lw=2.2, label=NAMED[method, normalization])
+    ax.axhline(0.0, color="C1", lw=1)
+    ax.set(xscale="log", xlabel=FEATURES_IN_USE, ylabel="variance over that of refitted MaxComp, difference in %")
+    percent_axis(ax, (0.01, 0.03, 0.1, 0.2))
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.set_title(f"{len(maxcomp) // len(RATIOS)} sets of genotypes: thin, each one; thick, their median", loc="left")
     save_figure(figure, "genotypes")
 
 

@@ -35,11 +35,22 @@ def main() -> None:
     show(rows)
     save("hadamard", rows)
     save_facts("hadamard", machine=machine())
-    figure, ax = plt.subplots(figsize=(5.5, 3.4))
-    ax.loglog([row["n"] for row in rows], [row["over svds"] for row in rows], "o-", label="generation / svds(X, 1)")
-    ax.loglog([row["n"] for row in rows], [row["component over svds"] for row in rows], "s-", label="component / svds")
-    ax.loglog([row["n"] for row in rows], [row["peak over X"] for row in rows], "^-", label="peak memory / X")
-    ax.set_xlabel("n")
+    draw(rows)
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw time and memory against the number of features."""
+    figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    curves = {
+        "over svds": ("o-", "time to generate, over svds(X, 1)"),
+        "component over svds": ("s-", "time of a component, over svds(X, 1)"),
+        "peak over X": ("^-", "peak memory, over that of X"),
+    }  # fmt: skip
+    for key, (style, label) in curves.items():
+        ax.loglog([row["n"] for row in rows], [row[key] for row in rows], style, label=label)
+    ax.set(xlabel="number of features", ylabel="ratio")
+    ax.set_xticks([1024, 4096, 16384, 65536], ["1,024", "4,096", "16,384", "65,536"])
+    ax.minorticks_off()
     ax.legend(frameon=False, fontsize=8)
     ax.grid(alpha=0.3)
     save_figure(figure, "hadamard")

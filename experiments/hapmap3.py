@@ -2,9 +2,9 @@
 
     python experiments/hapmap3.py
 
-Writes results/hapmap3.csv, results/hapmap3.json, docs/figures/hapmap3.png, docs/hapmap3.md and its legend
-in the README. Components and classifier are fitted on four fifths of the people and judged on the rest, five times.
-Numbers of SNPs, variance, clusters, certificates and the figure are those of all people.
+Writes results/hapmap3.csv, results/hapmap3.json, docs/figures/hapmap3.png and docs/hapmap3.md. Components and
+classifier are fitted on four fifths of the people and judged on the rest, five times. Numbers of SNPs, variance,
+clusters, certificates and the figure are those of all people.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from build import README, readme, write
+from build import write
 from kept import Row, data, load, needed, plt, save, save_facts, save_figure, say, show
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score, silhouette_score
 from sklearn.mixture import GaussianMixture
@@ -151,7 +151,6 @@ def main() -> None:
                proofs=proofs(everybody))  # fmt: skip
     draw(scores, labels, {row["data"]: row for row in load("hapmap3") if row["components"] == 2})
     write("hapmap3")
-    README.write_text(readme())
 
 
 def told(accuracies: list[float]) -> Row:

@@ -103,15 +103,35 @@ def curve(op: OperatorMixin, ratios: Iterable[float], seed: int = 0) -> Iterator
             }  # fmt: skip
 
 
+SHARE_OF_DENSE = "variance, as a share of that of the dense component"
+FEATURES_IN_USE = "features in use, as a share of all"
+NAMED = {
+    ("rspca", "naive"): "the paper's method", ("rspca", "undivided"): "the paper's method, not divided by p",
+    ("rspca", "svd"): "the paper's method, refitted", ("spasm", "naive"): "SPASM", ("spasm", "svd"): "SPASM, refitted",
+    ("maxcomp", "naive"): "MaxComp", ("maxcomp", "svd"): "MaxComp, refitted", ("default", "svd"): "our default",
+    ("rspca", ""): "the paper's method", ("stage 1", ""): "the same with our solver", ("default", ""): "our default",
+    ("spasm", ""): "SPASM", ("maxcomp", ""): "MaxComp",
+}  # fmt: skip
+"""What legends call a method and its normalization."""
+
+
+def percent_axis(ax: Any, ticks: Iterable[float]) -> None:
+    """Label a logarithmic axis of shares at these values, in percent, and nowhere else."""
+    chosen = list(ticks)
+    ax.set_xticks(chosen, [f"{100 * tick:g} %" for tick in chosen])
+    ax.minorticks_off()
+
+
 def draw_curves(ax: Any, rows: list[Row], title: str, value: str = "f") -> None:
     """Draw one panel: value against sparsity ratio, a line for each method and normalization."""
     for method, normalization in dict.fromkeys((r["method"], r["normalization"]) for r in rows):
         line = [(r["ratio"], r[value]) for r in rows if (r["method"], r["normalization"]) == (method, normalization)]
         color, marker = CURVES[method]
-        label = method if normalization == "" or method == "default" else f"{method}, {normalization}"
+        label = NAMED[method, normalization]
         ax.plot(*zip(*line, strict=True), STYLES.get(normalization, "-"), color=color, marker=marker, ms=3, label=label)
     ax.set_title(title, fontsize=9)
     ax.set_xscale("log")
+    percent_axis(ax, (0.01, 0.1))
     ax.grid(alpha=0.3)
 
 

@@ -77,16 +77,25 @@ def main() -> None:
             })  # fmt: skip
     if rows:
         show(rows)
-    rows = save("starts", rows, absent)
-    figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    draw(save("starts", rows, absent))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw the mean of draws from each vector, over our default."""
+    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
     names = list(dict.fromkeys(row["data"] for row in rows))
-    for start, marker in (("v1", "s"), ("stage 1", "o"), ("the paper's iterate", "^"), ("dspca", "x")):
+    vectors = {
+        "v1": ("s", "the dense component"), "stage 1": ("o", "the relaxed vector"),
+        "the paper's iterate": ("^", "the paper's iterate"), "dspca": ("x", "the semidefinite relaxation"),
+    }  # fmt: skip
+    for start, (marker, label) in vectors.items():
         line = [row for row in rows if row["start"] == start]
-        where, height = [names.index(row["data"]) for row in line], [row["exactly k"] / row["default"] for row in line]
-        ax.plot(where, height, marker, mfc="none", label=start)
-    ax.set_xticks(range(len(names)), names, rotation=60, fontsize=7)
-    ax.set_ylabel("mean over draws of exactly k features,\nrefitted, over our default")
-    ax.legend(frameon=False, fontsize=8)
+        shares = [row["exactly k"] / row["default"] for row in line]
+        ax.plot(shares, [names.index(row["data"]) for row in line], marker, mfc="none", label=label)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel("variance, mean over draws of exactly k features, over our default")
+    ax.legend(frameon=False, title="drawn from", loc="center left", bbox_to_anchor=(1.0, 0.5))
     ax.grid(alpha=0.3)
     save_figure(figure, "starts")
 

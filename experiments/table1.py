@@ -17,6 +17,7 @@ from kept import (
     Row,
     data,
     leading_pairs,
+    load,
     needed,
     plt,
     prepare,
@@ -158,6 +159,14 @@ def counts_that_agree(scale: Scale, number: int, component: int) -> tuple[int, i
     return reaches(printed - 5e-5), reaches(printed + 5e-5) - 1
 
 
+LABELS = {
+    ("cvx", "the paper's iteration"): "relaxed, the paper's iteration", ("rspca", "without 1/p"): "the paper's method",
+    ("rspca", "with 1/p"): "the paper's method, divided by p", ("spasm", "naive"): "SPASM",
+    ("maxcomp", "not of unit length"): "MaxComp, not of unit length", ("maxcomp", "naive"): "MaxComp",
+    ("default", "svd"): "our default",
+}  # fmt: skip
+
+
 def main() -> None:
     scale = Scale(needed(data.classic2))
     rows: list[Row] = []
@@ -182,6 +191,11 @@ def main() -> None:
         sparsity=[[round(100 * (1 - count / n), 1) for count in counts] for counts in COUNTS],
         printed_sparsity=SPARSITY["rspca"], few_draws=FEW_DRAWS, printed_cvx_sparsity=SPARSITY["cvx"],
     )  # fmt: skip
+    draw(load("table1"))
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw the columns of Table 1 as computed, with the printed values as circles."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharex=True)
     shown = {
         ("cvx", "the paper's iteration"): ("C4", ":"), ("rspca", "without 1/p"): ("C0", "-"),
@@ -195,13 +209,13 @@ def main() -> None:
                 r["ours"] for r in rows
                 if (r["column"], r["reading"], r["components"]) == (column, reading, component + 1)
             ]  # fmt: skip
-            label = column if column in ("default",) else f"{column}, {reading}"
+            label = LABELS.get((column, reading), f"{column}, {reading}")
             ax.plot(KS, line, style, color=color, label=label)
             if column in TABLE1 and reading != "with 1/p" and (column, reading) != ("maxcomp", "naive"):
                 ax.plot(KS, TABLE1[column][component], "o", color=color, ms=4, mfc="none")
-        ax.set(xscale="log", xlabel="k", title=("one component", "two components")[component])
+        ax.set(xscale="log", xlabel="k, number of features", title=("one component", "two components")[component])
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("variance; circles: the paper")
+    axes[0].set_ylabel("share of the norm of A; circles: as printed")
     axes[0].legend(frameon=False, fontsize=8)
     save_figure(figure, "table1")
 

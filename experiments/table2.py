@@ -75,6 +75,7 @@ def main() -> None:
         ax.set_yticks(range(len(listed)), [term for term, _ in listed], fontsize=7)
         ax.invert_yaxis()
         ax.set_title(title, fontsize=9)
+    figure.supxlabel("loading", fontsize=9)
     figure.suptitle("20 heaviest terms of the paper's method, k = 100; blue: in its Table 2", fontsize=10)
     save_figure(figure, "table2")
 

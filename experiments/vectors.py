@@ -40,10 +40,13 @@ def main() -> None:
                 "shared with the default": len(np.intersect1d(one.support, default.support)) / count,
                 "f naive": one.variance / pairs.values[0], "f svd": refitted(op, one).variance / pairs.values[0],
             })  # fmt: skip
-        vectors = {"eigenvector": leading} | {method: one.dense() for method, one in found.items()}
+        titles = {"rspca": "the paper's method", "spasm": "SPASM", "maxcomp": "MaxComp"}
+        vectors = {"dense component": leading} | {titles[method]: one.dense() for method, one in found.items()}
         for ax, (title, vector) in zip(line, vectors.items(), strict=True):
             ax.plot(vector, ",", color="C0")
             ax.set_title(f"{title}, {name}", fontsize=9)
+    figure.supxlabel("number of the feature")
+    figure.supylabel("loading")
     say(f"synthetic data, {X.shape[0]} x {n}, about 0.1 n non-zeros; the paper shows the vectors without numbers")
     show(rows)
     save("vectors", rows)

@@ -214,7 +214,22 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["performance.md", "README.md", "scale.md", "reliability.md", "certificates.md", "deflation.md"]
+    "name",
+    [
+        "performance.md",
+        "README.md",
+        "scale.md",
+        "reliability.md",
+        "certificates.md",
+        "deflation.md",
+        "comparison.md",
+        "several.md",
+        "choosing-k.md",
+        "statistics.md",
+        "reliability_input.md",
+        "reliability_faults.md",
+        "text.md",
+    ],
 )
 def test_the_numbers_of_the_benchmarks_are_those_of_their_results(name, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
@@ -252,3 +267,13 @@ def test_a_page_links_raw_results_instead_of_pasting_them(path):
     text = path.read_text()
     assert "literalinclude} ../" not in text
     assert not re.search(r"^machine: ", text, re.MULTILINE)
+
+
+# issue 21, item 4
+def test_the_first_screen_of_the_readme_has_a_picture_an_installation_code_and_what_comes_out():
+    text = (ROOT / "README.md").read_text()
+    expected = ("figures/analysis_cells.png", "pip install", "```python", "`report.html`")
+    places = [text.index(words) for words in expected]
+    assert places == sorted(places)
+    assert text[: places[-1]].count("\n") < 50
+    assert "shields.io" not in text  # no badge: there is no public address that one could speak of

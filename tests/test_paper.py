@@ -178,10 +178,6 @@ def test_a_page_is_what_the_results_say(name):
     assert build.target(name).read_text() == build.page(name)
 
 
-def test_the_story_in_the_readme_is_what_the_results_say():
-    assert build.README.read_text() == build.readme()
-
-
 def test_figures_are_small_and_on_a_page():
     pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     figures = sorted(kept.FIGURES.glob("*.png"))

@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import page_comparison
 import page_reliability
 import page_scale
+import page_sentences
+import page_text
 import page_users
 from reading import ROOT, machine, markdown, matched, paragraph, result, with_numbers
 
@@ -75,7 +78,7 @@ def against_svds() -> str:
     )
     faster, faster_in_one = (sum(ratio <= 1.0 for ratio in ratios) for ratios in (usual, one_thread))
     return (
-        f"rspca takes no more time than svds in {faster} of these {len(usual)} cases, and at most {max(usual)} times "
+        f"rspca takes no more time than svds in {faster} of {len(usual)} cases, and at most {max(usual)} times "
         f"as much; with one BLAS thread in {faster_in_one} cases, and at most {max(one_thread)} times as much."
     )
 
@@ -131,10 +134,6 @@ def packages() -> str:
         package, _, outcome = line[len(name) :].strip().partition(" ")
         rows.append((known[name], package, shortened(outcome.strip())))
     return markdown(("data", "package", "time, non-zeros, share of the variance of one dense component"), rows)
-
-
-def sklearn_times() -> str:
-    return " and ".join(re.findall(r"sklearn-SparsePCA\s+([\d.]+) x svds", result("speed_rivals")))
 
 
 def shortened(outcome: str) -> str:
@@ -228,21 +227,11 @@ def quality_in_words() -> str:
 
 
 def readme_numbers() -> str:
-    quality_text = f"""**Quality.** The default method is compared with the best of ten other methods,
-        refitted, on 12 data sets (text, gene expression, genotypes) and 16 covariance matrices, at
-        `k` = 20 and 1, 5 and 20 % of the features, first component. {quality_in_words()}"""
-    speed_text = f"""{against_svds()} scikit-learn's `SparsePCA`, on the data sets that it accepts and finishes in 90 s,
-        takes {sklearn_times()} times as long as svds at k = 1 %. Other packages and growth with size:
-        [docs/performance.md](docs/performance.md)."""
-    return f"""{paragraph(quality_text)}
-
-{quality_table(SHOWN)}
-
-**Speed.** Time is in units of one `scipy.sparse.linalg.svds(X, 1)` on the same centered data.
-
-{speed_table()}
-
-{paragraph(speed_text)}{page_users.readme()}"""
+    quality_text = f"""On 12 data sets (text, gene expression, genotypes) and 16 covariance matrices, at `k` = 20 and 1,
+        5 and 20 % of the features, the first component is compared with the best of ten other methods, refitted
+        (`benchmarks/quality.py`). {quality_in_words()} Against one dense component (`benchmarks/speed.py`):
+        {against_svds()}{page_users.readme()}"""
+    return f"{page_comparison.readme()}\n\n{paragraph(quality_text)}"
 
 
 def detailed_speed() -> str:
@@ -336,7 +325,8 @@ def pages() -> dict[Path, str]:
         README: with_numbers(README, readme_numbers()),
         CERTIFICATES: with_numbers(CERTIFICATES, certificates_summary()),
         DEFLATION: with_numbers(DEFLATION, deflations()),
-        **dict([page_scale.page(), page_reliability.page()]),
+        **dict([page_scale.page(), page_reliability.page(), page_comparison.page(), page_text.page()]),
+        **page_sentences.pages(),
     }
 
 

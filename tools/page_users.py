@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 
 from reading import ROOT, machine, markdown, matched, paragraph
 
@@ -36,17 +35,6 @@ def not_measured() -> str:
 
 def _ratio(text: str) -> str:
     return f"{float(text):.2f}" if float(text) < 10 else f"{float(text):.0f}"
-
-
-def summary() -> str:
-    """Return one row for each kind of work, with the ratios of its data sets in order."""
-    rows = []
-    for (work, over), group in itertools.groupby(lines(), key=lambda line: (line["work"], line["over"])):
-        group = list(group)
-        shown = "; ".join(line["data"].split(", ")[0] for line in group)
-        ratios = [", ".join(_ratio(line[column]) for line in group) for column in ("ratio", "one_thread")]
-        rows.append((work, shown, REFERENCES[over], *ratios))
-    return markdown(("components", "data", "time over", "ratio", "with one BLAS thread"), rows)
 
 
 def detailed() -> str:
@@ -90,9 +78,7 @@ def section() -> str:
 
 
 def readme() -> str:
-    """Return the part of the README, nothing before the first measurement."""
+    """Return a sentence of the README, nothing before the first measurement."""
     if not RESULT.exists():
         return ""
-    words = f"""`python benchmarks/users.py` compares several components, few features, tall and large data with dense
-        components. {in_words()} Passes and memory: [docs/performance.md](docs/performance.md)."""
-    return f"\n\n{paragraph(words)}\n\n{summary()}"
+    return f" Several components, few features, tall and large data (`benchmarks/users.py`): {in_words()}"

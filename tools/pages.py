@@ -80,6 +80,8 @@ STEPS = (
         "stories", ("experiments/run.py", "hapmap3", "choosing_k"),
         ("experiments/results/hapmap3.*", "docs/figures/hapmap3.png", "docs/figures/choosing_k.png"),
     ),
+    _benchmark("comparison"),
+    Step("analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png")),
     Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
     _campaign("rivals_small_k", "rivals_small_k"),
@@ -100,7 +102,9 @@ STEPS = (
     _campaign("kills", "kills"),
     _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl")),
     _campaign("coverage", "covered"),
-    Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md", "README.md"), is_page=True),
+    _campaign("new_user", "new_user"),
+    Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md"), is_page=True),
+    Step("analyses_pages", ("docs/analyses/write_pages.py",), ("docs/*.md", "README.md"), is_page=True),
     Step("numbers", ("tools/page.py",), ("docs/*.md", "README.md"), is_page=True),
 )  # fmt: skip
 

@@ -215,15 +215,14 @@ def certify(
         What holds between several components: orthogonal loadings, uncorrelated scores, or no common features.
     shared_support : bool
         Whether several components use the same k features.
-    groups, max_per_group
-        As in :class:`SparsePCA`, with one component: at most so many features of each group.
     seconds : float
         Time for the proof. What is proven when it ends, or when the user interrupts, is returned.
     tol : float
         Relative gap that counts as optimal.
     groups : array of labels, or int, optional
-        A group for each feature, or, for a table of genotypes, the width of windows in base pairs. Only vectors with at
-        most `max_per_group` features of each group are compared: what is found keeps to that, and so does the bound.
+        With one component: a group for each feature, or, for a table of genotypes, the width of windows in base
+        pairs. Only vectors with at most `max_per_group` features of each group are compared: what is found keeps to
+        that, and so does the bound.
     max_per_group : int
         Features of one group, with `groups`.
     sample_weight, covariates, missing

@@ -1,0 +1,88 @@
+"""Sentences with numbers on pages that have few of them, from the results of benchmarks and campaigns."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from reading import ROOT, matched, paragraph, result, with_numbers
+
+DOCS = ROOT / "docs"
+
+
+def joint_certificates() -> str:
+    """Return the gaps of docs/several.md."""
+    found = re.findall(r"^(\w+) +(\d+ x \d+) orthogonal +[\d.]+ +[\d.]+ +([\d.]+) ", result("joint_certificates"), re.M)
+    gaps = [float(gap) for *_, gap in found]
+    seconds = matched(r"^Sets of components with at most (\d+) s for a proof", "joint_certificates")[0]
+    tables = len({name for name, *_ in found})
+    return paragraph(
+        f"""`benchmarks/joint_certificates.py` prints gaps of {min(gaps):.1f} to {max(gaps):.1f} % for {len(found)}
+        orthogonal sets of {tables} data sets, with at most {seconds} s each. The bounds are described under
+        [Certificates](certificates.md)."""
+    )
+
+
+def suggested_k() -> str:
+    """Return how often the path suggests the planted k, for docs/choosing-k.md."""
+    median, inside, sets = matched(
+        r"^path: strength 20, its k: median ([\d.]+) \(30\), (\d+) of (\d+) within 20 to 45", "is_it_real"
+    )
+    weak, weak_inside = matched(
+        r"^path: strength 10, its k: median ([\d.]+) \(30\), (\d+) of \d+ within 20 to 45", "is_it_real"
+    )
+    return paragraph(
+        f"""Over {sets} data sets of each kind (`tools/is_it_real.py`), the median of the suggestions is {median}
+        for the strong signal, {inside} of them between 20 and 45, and {weak} for the weak one, {weak_inside} of
+        them between 20 and 45."""
+    )
+
+
+def tests_of_noise() -> str:
+    """Return how often tests and halves are right on simulated data, for docs/statistics.md."""
+    right, seeds = matched(r"^spikes: 3 suggested in (\d+) of (\d+)", "is_it_real")
+    silent, noises = matched(r"^noise: 0 suggested in (\d+) of (\d+)", "is_it_real")
+    wrong, bound = matched(r"^stability: strength 0, k = 10: ([\d.]+) features .* \(at most ([\d.]+)\)", "is_it_real")
+    return paragraph(
+        f"""On simulated data (`tools/is_it_real.py`) the test finds three planted components in {right} of {seeds}
+        sets, and none in {silent} of {noises} sets of noise. In noise, {wrong} features have a stability of at
+        least 0.9 on average, where the bound allows {bound}."""
+    )
+
+
+def fuzzed() -> str:
+    """Return the size of the fuzzing campaign and the crashes of its last round, for docs/reliability_input.md."""
+    inputs, minutes = matched(r"^all rounds: ([\d,]+) inputs in ([\d.]+) CPU minutes", "fuzz")
+    last, crashes = re.findall(r"^in all ([\d,]+) inputs, .* (\d+) crashes? of \d+ kinds?", result("fuzz"), re.M)[-1]
+    return paragraph(
+        f"""In all, {inputs} damaged inputs were tried in {minutes} CPU minutes. In the last round {crashes} of
+        {last} inputs crashed; these and those of earlier rounds are in `tools/results/fuzz.txt`."""
+    )
+
+
+def kills() -> str:
+    """Return what kills left behind, for docs/reliability_faults.md."""
+    count, finished = matched(r"^kills: (\d+); fits finished after them: (\d+), each bit for bit", "kills")
+    lost, corrupt = (
+        matched(pattern, "kills")[0]
+        for pattern in (r"reported and lost: (\d+)$", r"^corrupt or incomplete files in place of results: (\d+)$")
+    )
+    return paragraph(
+        f"""After {count} kills {corrupt} files were corrupt and {lost} reported components lost, and the {finished}
+        finished fits were identical (`tools/results/kills.txt`)."""
+    )
+
+
+def pages() -> dict[Path, str]:
+    """Return these pages with their numbers as they are now."""
+    sentences = {
+        "several": joint_certificates,
+        "choosing-k": suggested_k,
+        "statistics": tests_of_noise,
+        "reliability_input": fuzzed,
+        "reliability_faults": kills,
+    }
+    return {
+        path: with_numbers(path, sentence())
+        for path, sentence in ((DOCS / f"{name}.md", sentence) for name, sentence in sentences.items())
+    }
