@@ -80,6 +80,20 @@ SCORE_SEARCH_TIME = 0.4
 """Share of the time left for the search with the dual in memory before the bounds and the search by rows: not tuned."""
 RELAXATION_EVALUATIONS = 60
 """Evaluations of the relaxation that plans assume; fifty are usual: benchmarks/certificates.py."""
+CORE_FEATURES, CORE_SHARE, CORE_GROWTH = 200, 2.5, 1.6
+"""Features of the first core, at least and for each feature of k, and the factor from one core to the next. HapMap3,
+k = 20: 0.3 % with 200, in 9 s; HGDP, k = 100: 3.7 % with 250, in 9 s, and 1.5 % with 400, in 13 s."""
+CORE_MAX_K = 240
+"""k up to which a core is tried: 2.5 times as many features are all that row duals are optimized for."""
+CORE_ROUNDS = 4
+"""Row duals of one core, the first for k features, the others for as many as the bound hinges on: not tuned."""
+CORE_TIME, CORE_RELAXATION_TIME = 0.5, 0.2
+"""Shares of the time left for cores before other bounds have had theirs, and for the semidefinite dual of one core:
+not tuned."""
+CORE_ROWS = 1000
+"""Features outside of a core whose largest entries with each other are computed again: not tuned."""
+CORE_EVALUATIONS = 400.0
+"""Steps of the row dual that plans assume: counted on HapMap3 and HGDP."""
 SEARCH_FIRST_FEATURES = 100
 """Features up to which the exact search comes before the optimized dual. 64 pixels of digits, k = 3 to 8: 0.1 to 0.3 s
 instead of 0.4 to 4 s; k = 15 and 20 need the dual: benchmarks/certificates.py."""
@@ -133,6 +147,11 @@ THRESHOLD_GRID = 8
 """Levels of the soft threshold on the first, coarse grid: benchmarks/certificates.py."""
 THRESHOLD_STEPS = 12
 """Golden sections of the level after that; the interval shrinks by 300: benchmarks/certificates.py."""
+CORE_CLEAR = 1e-3
+"""Arithmetic: share of a bound that a difference from it must exceed to be divided by."""
+CORE_STEP, CORE_BISECTIONS = 1e-3, 12
+"""First step, relative, of the search for the least value that what is outside of a core allows, and its halvings: the
+value is found to 2.5e-7: not tuned."""
 KEPT_ENTRIES = 8_000_000
 """Entries of the Gram matrix that are kept for the soft threshold, 200 MB: limit of memory, not tuned."""
 KEPT_LEVEL = 0.5

@@ -15,17 +15,18 @@ from rspca.algorithm.polish import climb
 from rspca.base.imports import lazy
 from rspca.base.memory import has_room
 from rspca.base.types import Array
-from rspca.certificates import budgets, precision
+from rspca.certificates import budgets, core_stage, precision
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds.duals import scores_dual, variance_dual
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.bounds.limits import GroupLimits
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.penalties import penalty_at, separating
-from rspca.certificates.bounds.row_dual import best_row_dual_of_one
+from rspca.certificates.bounds.row_dual import best_row_dual_of_one, from_multiplier, row_dual_of_one
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import ProvenSpectrum, proven_spectrum, small_gram
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
+from rspca.certificates.core_stage import CoreProof, core_sizes
 from rspca.certificates.engines import Examiner
 from rspca.certificates.progress import Progress
 from rspca.certificates.score_stage import DualSearch, Outcome, ScoreDual, dual_plan, of_data, of_gram
@@ -119,10 +120,11 @@ def in_memory(run: Progress, A: Array, k: int, *, left_by_dual: bool = False) ->
 
     if not run.finished():
         search_rows(run.until(budgets.SEARCH_FIRST_SHARE if score_dual is None else budgets.SEARCH_SHARE))
-    if multipliers and len(A) <= budgets.ROW_DUAL_FEATURES:
-        clock, enough = run.until(budgets.ROW_DUAL_TIME), (1.0 + run.tol) * run.lower
-        rows = partial(best_row_dual_of_one, allowed, k, multipliers[0], enough=enough, out_of_time=clock)
-        run.bound("row dual", rows)
+    if multipliers and len(A) <= budgets.ROW_DUAL_FEATURES and not run.finished():
+        possible = _left_by_rows(run, A, k, allowed, multipliers[0])
+        if len(possible) <= budgets.SHRUNK * len(A) and not run.finished():
+            among(run, lambda left: A[np.ix_(left, left)], k, possible)
+            return
     if score_dual is None:
         score_dual = optimized(run, A, k, budgets.RELAXATION_TIME)
     if score_dual is not None:
@@ -133,6 +135,17 @@ def in_memory(run: Progress, A: Array, k: int, *, left_by_dual: bool = False) ->
         dual_search.go_on(run, run.out_of_time)
     if not run.finished():  # it was stopped by its clock, and nothing else is left
         search_rows(run.out_of_time)
+
+
+def _left_by_rows(run: Progress, A: Array, k: int, allowed: Array, multiplier: Array) -> Array:
+    """Bound by the row dual, and return the features that may be in a better support, by its bound for k - 1."""
+    began, clock, enough = time.perf_counter(), run.until(budgets.ROW_DUAL_TIME), (1.0 + run.tol) * run.lower
+    start = from_multiplier(allowed, k, multiplier)
+    rows = best_row_dual_of_one(allowed, k, start, enough=enough, out_of_time=clock)
+    run.proven("row dual", rows.upper, time.perf_counter() - began)
+    before = row_dual_of_one(allowed, k - 1, rows.Q, rows.theta) if k > 1 and np.isfinite(rows.upper) else np.inf
+    least = run.lower * (1.0 - budgets.LOWER_SLACK)
+    return by_blocks(A, k, least, before, run.limits) if np.isfinite(before) else np.arange(len(A))
 
 
 def _is_near(run: Progress, outcome: Outcome) -> bool:
@@ -380,8 +393,13 @@ def row_bounds(run: Progress, state: ProofState, k: int) -> None:
         return
     began = time.perf_counter()
     kept = KeptEntries(budgets.KEPT_LEVEL * run.lower / k)
-    rows = streamed_rows(op, k, out_of_time=run.out_of_time, keep=kept.add, limits=run.limits)
+    for_core = 2 <= k <= budgets.CORE_MAX_K and has_room(budgets.SCORE_COPIES * 8 * k * op.shape[1])
+    rows = streamed_rows(
+        op, k, out_of_time=run.out_of_time, keep=kept.add, limits=run.limits, with_largest=for_core
+    )
     if rows is not None:
+        if rows.largest is not None:
+            state.cores[k] = CoreProof(core_stage.of_data(op, k, rows.largest, run.limits), k)
         if rows.frobenius - run.lower <= budgets.HOPELESS_GAP * (run.upper - run.lower):
             state.kept[k] = kept
         run.proven("frobenius", rows.frobenius, time.perf_counter() - began)
@@ -395,6 +413,31 @@ def threshold_bounds(run: Progress, state: ProofState, k: int) -> None:
     run.bound(
         "soft threshold by blocks", lambda: best_threshold(state.op, k, kept, out_of_time=clock, limits=run.limits)
     )
+
+
+def core_bounds(run: Progress, state: ProofState, k: int) -> None:
+    """Bound by a core of features, for a share of the time."""
+    _improve_core(run, state, k, run.until(budgets.CORE_TIME))
+
+
+def core_bounds_further(run: Progress, state: ProofState, k: int) -> None:
+    """Go on with the core where it was stopped."""
+    _improve_core(run, state, k, run.until(budgets.RELAXATION_REST))
+
+
+def _improve_core(run: Progress, state: ProofState, k: int, clock: Callable[[], bool]) -> None:
+    """Improve bounds by cores; if one excludes all other features, go on with it in memory."""
+    core = state.cores[k]
+    core.go_on(run, clock)
+    if core.possible is not None and not run.finished():
+        among(run, state.op.gram_block, k, core.possible)
+
+
+def _core_seconds(run: Progress, state: ProofState, k: int) -> float:
+    m, n = state.op.shape
+    count = float(core_sizes(k, n)[0])
+    per_row = min(2.0 * m * n, budgets.SPARSE_ROWS * float(state.op.entries)) + budgets.ROW_ENTRY * n
+    return (per_row * (count + budgets.CORE_ROWS) + budgets.CORE_EVALUATIONS * 20.0 * count**3) / budgets.FLOPS
 
 
 def worthwhile_ranks(pairs: B.Spectrum, ranks: tuple[int, ...]) -> list[int]:
@@ -449,6 +492,7 @@ STAGES = (
     Stage("spectrum", lambda run, state, k: state.affordable(run.seconds_left()), _spectrum_seconds, spectral_bounds),
     Stage("rows", _can_read_rows, _rows_seconds, row_bounds),
     Stage("blocks", lambda run, state, k: k in state.kept, lambda run, state, k: 0.0, threshold_bounds),
+    Stage("core", lambda run, state, k: k in state.cores and not state.cores[k].is_done, _core_seconds, core_bounds),
     Stage("relaxed scores", _can_relax, _relaxation_seconds, relaxed_scores),
     Stage("plain duals", _has_plain_duals, _plain_duals_seconds, plain_duals),
     Stage("ranks", lambda run, state, k: state.has_spectrum, _ranks_seconds, rank_bounds),
@@ -457,6 +501,12 @@ STAGES = (
         _can_relax_further,
         lambda run, state, k: budgets.RELAXATION_REST * run.seconds_left(),
         relaxed_further,
+    ),
+    Stage(
+        "core, resumed",
+        lambda run, state, k: k in state.cores and state.cores[k].is_stopped,
+        lambda run, state, k: budgets.RELAXATION_REST * run.seconds_left(),
+        core_bounds_further,
     ),
     Stage(
         "more directions",
@@ -485,6 +535,8 @@ class ProofState:
         """The optimized dual in the scores, by k."""
         self.proven: dict[int, float] = {}
         """Bounds on the variance of k features, by k, with what rounding may hide."""
+        self.cores: dict[int, CoreProof] = {}
+        """Bounds by a core of features, by k."""
         self.kept: dict[int, KeptEntries] = {}
         """Entries of the Gram matrix above a level, by k."""
         self._spectrum: ProvenSpectrum | None = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.certificates import budgets, precision
+from rspca.certificates.bounds.core import largest_squares
 from rspca.certificates.bounds.gram import frobenius, top_sum
 from rspca.certificates.bounds.limits import GroupLimits, sums_beside
 from rspca.operators.base import OperatorMixin, chunks
@@ -51,6 +52,8 @@ class RowBounds(NamedTuple):
 
     frobenius: float
     gershgorin: float
+    largest: Array | None = None
+    """The k - 1 largest squares of each row off the diagonal, the largest first, if they are wanted."""
 
 
 def streamed_rows(
@@ -60,6 +63,7 @@ def streamed_rows(
     out_of_time: Callable[[], bool],
     keep: Callable[[int, Array], None] = lambda first, rows: None,
     limits: GroupLimits | None = None,
+    with_largest: bool = False,
 ) -> RowBounds | None:
     """Return `bounds.frobenius` and `bounds.gershgorin` from blocks of rows of X'X; None if time ran out.
 
@@ -68,24 +72,30 @@ def streamed_rows(
     """
     n, diagonal = op.shape[1], precision.sq_norms(op)
     energy, sums = np.empty(n), np.empty(n)
+    largest = np.empty((n, min(k - 1, n))) if with_largest else None
     for part, rows in _rows(op):
         if out_of_time():
             return None
         if limits is not None:
-            rows, own = limits.apart(rows, part.start), np.arange(part.start, part.stop)
+            own = np.arange(part.start, part.stop)
+            rows = limits.apart(rows, own)
             energy[part] = sums_beside(rows**2, own, k, limits)
             sums[part] = sums_beside(np.abs(rows), own, k, limits)
             keep(part.start, rows)
+            if largest is not None:
+                largest[part] = largest_squares(rows, k - 1)
             continue
         keep(part.start, rows)
         top = np.partition(rows**2, n - k + 1, axis=1)[:, n - k + 1 :] if k > 1 else np.zeros((len(rows), 1))
         energy[part] = top.sum(axis=1)
         sums[part] = np.sqrt(top).sum(axis=1)
+        if largest is not None:
+            largest[part] = -np.sort(-top[:, : k - 1], axis=1)
     # effect of an error of e r_i r_j in each entry on the length and the sum of the k - 1 largest of a row
     lengths = op.rounding_lengths() ** 2
     slack = precision.sum_error(op) * np.sqrt(lengths * float(top_sum(lengths, k - 1)))
     plain = frobenius(diagonal, (np.sqrt(energy) + slack) ** 2, k, limits)
-    return RowBounds(plain, float((diagonal + sums + np.sqrt(k) * slack).max()))
+    return RowBounds(plain, float((diagonal + sums + np.sqrt(k) * slack).max()), largest)
 
 
 def _rows(op: OperatorMixin) -> Iterator[tuple[slice, Array]]:

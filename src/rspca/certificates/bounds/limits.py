@@ -66,14 +66,14 @@ class GroupLimits:
         """Return the limits for some of the features, renumbered in their order."""
         return GroupLimits(Groups(self.labels[features], self.most))
 
-    def apart(self, rows: Array, first: int = 0) -> Array:
-        """Return rows `first`, `first` + 1, ... of A, zero where i and j are two features that exclude each other.
+    def apart(self, rows: Array, own: Array | None = None) -> Array:
+        """Return the rows `own` of A, by default all, zero where i and j are two features that exclude each other.
 
         x_i x_j = 0 there for every x in question, so x'Ax is the same. Nothing changes if a group may have several.
         """
         if not self.forbids_pairs:
             return rows
-        own = np.arange(first, first + len(rows))
+        own = np.arange(len(rows)) if own is None else own
         same = self.labels[own][:, None] == self.labels
         same[np.arange(len(rows)), own] = False
         return np.where(same, 0.0, rows)

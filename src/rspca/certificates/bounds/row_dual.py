@@ -16,25 +16,42 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.certificates import budgets
-from rspca.certificates.bounds.joint_rows import Sparsity, row_dual, smooth_row_dual
+from rspca.certificates.bounds.joint_rows import RowDual, Sparsity, row_dual, smooth_row_dual
 from rspca.certificates.bounds.smoothed import descended
 
 
+def row_dual_of_one(A: Array, k: int, Q: Array, theta: float) -> float:
+    """Return the bound on the variance of k features that Q and theta have."""
+    return row_dual(A, Sparsity(1, k, k, k), Q, theta)
+
+
+def from_multiplier(A: Array, k: int, multiplier: Array) -> RowDual:
+    """Return the row dual with the multiplier of the semidefinite dual; infinity where that is zero."""
+    Q, theta = multiplier / 2.0, float(np.abs(multiplier).max(initial=0.0)) / 2.0
+    return RowDual(row_dual_of_one(A, k, Q, theta) if theta > 0.0 else np.inf, Q, theta)
+
+
 def best_row_dual_of_one(
-    A: Array, k: int, multiplier: Array, *, enough: float, out_of_time: Callable[[], bool]
-) -> float:
-    """Return the least bound on the variance of k features that is found from the multiplier of the semidefinite dual.
+    A: Array,
+    k: int,
+    start: RowDual,
+    *,
+    enough: float,
+    out_of_time: Callable[[], bool],
+    smoothings: tuple[float, ...] = budgets.ROW_DUAL_SMOOTHINGS,
+) -> RowDual:
+    """Return the least bound on the variance of k features that is found from a given one, which may be for another k.
 
     It ends where a finer smoothing gains little, or the bound is `enough`.
     """
     one, size = Sparsity(1, k, k, k), float(np.linalg.eigvalsh(A)[-1])
-    Q, theta = multiplier / 2.0, float(np.abs(multiplier).max(initial=0.0)) / 2.0
+    Q, theta = start.Q, start.theta
     if not (theta > 0.0 and size > 0.0):
-        return np.inf
-    best = row_dual(A, one, Q, theta)
-    for smoothing in budgets.ROW_DUAL_SMOOTHINGS:
+        return RowDual(np.inf, Q, theta)
+    best = RowDual(row_dual(A, one, Q, theta), Q, theta)
+    for smoothing in smoothings:
         widths = (smoothing * size, smoothing * max(float(np.abs(Q).max()) ** 2, np.finfo(np.float64).tiny))
-        middle, outside = float(np.log(theta)), 10.0 * best
+        middle, outside = float(np.log(theta)), 10.0 * best.upper
 
         def objective(
             point: Array, widths: tuple[float, float] = widths, middle: float = middle, outside: float = outside
@@ -46,7 +63,9 @@ def best_row_dual_of_one(
         point = descended(objective, np.append(Q.ravel(), middle), budgets.ROW_DUAL_STEPS, out_of_time)
         Q, theta = point[:-1].reshape(A.shape), float(np.exp(point[-1]))
         value = row_dual(A, one, Q, theta)
-        gain, best = best - value, min(best, value)
-        if out_of_time() or best <= enough or gain < budgets.ROW_DUAL_LEAST_GAIN * (best - enough):
+        gain = best.upper - value
+        if gain > 0.0:
+            best = RowDual(value, Q, theta)
+        if out_of_time() or best.upper <= enough or gain < budgets.ROW_DUAL_LEAST_GAIN * (best.upper - enough):
             break
     return best
