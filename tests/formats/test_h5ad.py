@@ -9,6 +9,7 @@ from rspca.operators import streamed
 from rspca.operators.streamed import BlockOperator
 
 anndata = pytest.importorskip("anndata", reason="to read .h5ad needs anndata: pip install 'rspca[anndata]'")
+h5py = pytest.importorskip("h5py")
 pandas = pytest.importorskip("pandas")
 
 M, N = 60, 20
@@ -169,6 +170,14 @@ def test_genes_of_one_name_are_refused(tmp_path):
     adata.write_h5ad(tmp_path / "x.h5ad")
     with pytest.raises(ValueError, match=r"occur more than once: g.*var_names_make_unique"):
         rspca.read(tmp_path / "x.h5ad")
+
+
+def test_a_file_of_an_early_anndata_is_answered_with_what_to_do(tmp_path):  # issue 20, item 3
+    path, records = tmp_path / "early.h5ad", np.array([(b"a", 1.0), (b"b", 2.0)], dtype=[("index", "S1"), ("n", "f4")])
+    with h5py.File(path, "w") as file:
+        file["X"], file["obs"], file["var"] = np.eye(2), records, records
+    with pytest.raises(ValueError, match=r"anndata before 0.7.*read_h5ad\('early.h5ad'\).write_h5ad"):
+        rspca.read(path)
 
 
 def test_a_file_without_x_or_of_another_kind_is_refused(tmp_path, stored):

@@ -165,6 +165,11 @@ def _element(file: Any, path: Path, layer: str | None) -> Any:
     missing = [name for name in ("obs", "var") if name not in file]
     if missing:
         raise RefusedFile(f"{path} has no {' and no '.join(missing)}, so it is no AnnData file.")
+    if any(not hasattr(file[name], "keys") for name in ("obs", "var")):  # one array of records each, before anndata 0.7
+        raise RefusedFile(
+            f"{path} has the layout of anndata before 0.7. Write it again with a new one: "
+            f"anndata.read_h5ad({path.name!r}).write_h5ad('new.h5ad')."
+        )
     layers = list(file["layers"]) if "layers" in file else []
     if layer is None:
         if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
