@@ -33,7 +33,7 @@ import rspca  # noqa: E402
 from rspca.base.machine_code import can_compile  # noqa: E402
 from rspca.certificates.certify import certified_steps, rounding_margin  # noqa: E402
 from rspca.certificates.progress import Progress  # noqa: E402
-from rspca.certificates.strategy import ProofState  # noqa: E402
+from rspca.certificates.proof_state import ProofState  # noqa: E402
 from rspca.operators.convert import prepare  # noqa: E402
 
 time.perf_counter = time.process_time  # budgets too are CPU time: other processes must not change what is proven

@@ -36,11 +36,11 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "exchanges = k * int(dominated.sum(axis=(-1)).max(initial=0))",
     ): "of c multiples of one direction one has all others below it, and one has all others above it",
     (
-        "certificates/strategy.py",
+        "certificates/steps.py",
         'inner.proven("all that is left", inner.lower, (1.0))',
     ): "the seconds of a bound inside a step are not reported",
     (
-        "certificates/strategy.py",
+        "certificates/in_memory.py",
         "return leading_pairs(op.restrict(support), (2), tol=budgets.SCORE_LOADINGS_TOL).vectors[:, 0]",
     ): "the first of two leading vectors is the leading one",
     (

@@ -71,6 +71,12 @@ FILES = [
     "certificates/bounds/row_dual.py",
     "certificates/bounds/thresholds.py",
     "certificates/score_search.py",
+    "certificates/bounds/core.py",
+    "certificates/core_stage.py",
+    "certificates/in_memory.py",
+    "certificates/products.py",
+    "certificates/proof_state.py",
+    "certificates/steps.py",
     "certificates/strategy.py",
 ]
 SMALL = (

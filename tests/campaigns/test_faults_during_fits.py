@@ -139,7 +139,7 @@ INTERRUPTS = {
     "checksums": ("rspca.cli.support.provenance.described", "nothing was written."),
     "relaxing": ("rspca.algorithm.component.relaxation", "{found}"),
     "polishing": ("rspca.algorithm.component.improve", "{found}"),
-    "certifying": ("rspca.certificates.strategy.in_memory", "{found}"),
+    "certifying": ("rspca.certificates.in_memory.in_memory", "{found}"),
     "searching": ("rspca.certificates.engines.Examiner.__call__", "{found}"),
     "between components": ("rspca.algorithm.deflate.DEFLATIONS.schur", "{found}"),
     "keeping": ("rspca.cli.support.checkpoint.written_atomically", "{found}"),

@@ -21,7 +21,9 @@ from rspca.certificates.bounds.spectra import largest_below, proven_spectrum, sm
 from rspca.certificates.certify import certified_steps
 from rspca.certificates.nodes import NO_LABELS, examine
 from rspca.certificates.progress import Progress
+from rspca.certificates.proof_state import ProofState
 from rspca.certificates.search import dominance, search, variance_of
+from rspca.certificates.steps import step_by_step
 from rspca.operators.convert import prepare
 from rspca.operators.deflated import Deflated, ScoreDeflated
 from rspca.operators.dense import DenseOperator
@@ -372,7 +374,7 @@ def test_everything_that_products_prove_is_true(seed):
     op = operator(one).to_float64()
     k = 1 + seed % one.n
     run = progress(one.A, k, 0.5)
-    strategy.by_products(run, strategy.ProofState(op), k)
+    strategy.by_products(run, ProofState(op), k)
     for bound in run.bounds:
         assert is_bound(bound.value + 1e-11 * np.trace(one.A), one.A, k), bound
     assert run.lower <= optimum(one.A, k) * (1.0 + 1e-9)
@@ -383,7 +385,7 @@ def test_everything_that_products_prove_is_true(seed):
 def test_steps_from_one_feature_to_the_next_are_proven_for_all_features(seed):
     one = case(seed)
     op = operator(one).to_float64()
-    steps = list(certified_steps(strategy.ProofState(op), one.n, progress(one.A, 1)))
+    steps = list(certified_steps(ProofState(op), one.n, progress(one.A, 1)))
     assert steps[0].k == 1
     for step in steps:
         best = optimum(one.A, step.k)
@@ -396,11 +398,11 @@ def test_a_step_refuses_what_is_too_much_for_it(monkeypatch):
     one = case(KINDS.index("noise"), 8)
     op = operator(one)
     run = progress(one.A, 3)
-    first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
+    first = step_by_step(op, 1, np.array([0]), 0.0, None, run)
     assert first.upper == pytest.approx(np.diagonal(one.A).max())
-    assert strategy.step_by_step(op, 2, np.array([0, 1]), 0.0, None, run) is None
+    assert step_by_step(op, 2, np.array([0, 1]), 0.0, None, run) is None
     monkeypatch.setattr(budgets, "SURVIVORS", 2)
-    assert strategy.step_by_step(op, 3, np.arange(3), 0.0, first, run) is None
+    assert step_by_step(op, 3, np.arange(3), 0.0, first, run) is None
 
 
 @settings(max_examples=100)

@@ -17,7 +17,7 @@ from support.published_optima import BEST_KNOWN, CERTIFIED, PITPROPS
 
 import rspca
 from benchmarks.data import benchmark_matrix
-from rspca.certificates import budgets, strategy
+from rspca.certificates import budgets, in_memory
 from rspca.certificates import certify as module
 from rspca.operators.prepared import prepared
 
@@ -148,7 +148,7 @@ def test_an_interrupt_inside_a_bound_keeps_the_earlier_ones(monkeypatch):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(strategy, "search", interrupt)
+    monkeypatch.setattr(in_memory, "search", interrupt)
     one = case(KINDS.index("noise"), 10)
     found = rspca.certify(one.given, 4, tol=1e-12, **one.options)
     check(found, one.A, 4)

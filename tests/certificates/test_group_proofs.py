@@ -16,7 +16,7 @@ from rspca.certificates.bounds.elimination import by_blocks, streamed_rows
 from rspca.certificates.bounds.limits import GroupLimits, sums_beside
 from rspca.certificates.bounds.low_rank import shifted_low_rank, split_low_rank
 from rspca.certificates.bounds.penalties import penalty, penalty_at, separating
-from rspca.certificates.bounds.row_dual import best_row_dual_of_one
+from rspca.certificates.bounds.row_dual import best_row_dual_of_one, from_multiplier
 from rspca.certificates.bounds.semidefinite import semidefinite
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
 from rspca.certificates.engines import Examiner
@@ -81,8 +81,12 @@ def test_no_bound_is_below_the_best_allowed_support(seed):  # issue 18, items 5 
         "rank 2": shifted_low_rank(pairs, k, 2, tol=1e-3, out_of_time=never, limits=limits).upper,
         "split": split_low_rank(A, pairs, k, never, limits),
         "row dual": best_row_dual_of_one(
-            apart, k, semidefinite(apart, k, max_iter=20).multiplier, enough=0.0, out_of_time=never
-        ),
+            apart,
+            k,
+            from_multiplier(apart, k, semidefinite(apart, k, max_iter=20).multiplier),
+            enough=0.0,
+            out_of_time=never,
+        ).upper,
         "variance dual": variance_dual(op, k, penalty_at(op.sq_norms, k, 0.3, limits)),
     }
     kept = KeptEntries(0.2 * best / k)

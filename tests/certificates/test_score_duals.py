@@ -21,6 +21,7 @@ from rspca.certificates.bounds.score_relaxation import Coordinates, Dual, Relaxa
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold, blocks_above
 from rspca.certificates.engines import RootFinder
 from rspca.certificates.progress import Progress
+from rspca.certificates.proof_state import ProofState
 from rspca.certificates.score_search import ScoreSearch
 from rspca.certificates.score_stage import DualSearch, ScoreDual, of_data, of_gram
 from rspca.certificates.search import variance_of
@@ -405,7 +406,7 @@ def test_all_stages_are_true_for_data_that_count_as_large(seed):  # issue 18, it
     run = started(one.A, k, 1.0)
     before, budgets.GRAM_FEATURES = budgets.GRAM_FEATURES, 3
     try:
-        strategy.by_products(run, strategy.ProofState(op), k)
+        strategy.by_products(run, ProofState(op), k)
     finally:
         budgets.GRAM_FEATURES = before
     slack = 1e-11 * np.trace(one.A)

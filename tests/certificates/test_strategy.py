@@ -9,10 +9,11 @@ import scipy.sparse
 from support.enumeration import KINDS, case, optimum
 
 import rspca
-from rspca.certificates import budgets, precision, progress, strategy
+from rspca.certificates import budgets, in_memory, precision, products, progress, proof_state, steps, strategy
 from rspca.certificates import certify as module
 from rspca.certificates.bounds import gram as B
 from rspca.certificates.progress import Progress
+from rspca.certificates.proof_state import ProofState
 from rspca.certificates.search import variance_of
 from rspca.operators.convert import as_operator, balanced
 from rspca.operators.dense import DenseOperator
@@ -74,11 +75,11 @@ def test_in_memory_everything_is_tried_and_the_search_gets_both_splits(monkeypat
         seen["parts"] = parts
         return stages_search(A, k, support, parts, **options)
 
-    stages_search = strategy.search
-    monkeypatch.setattr(strategy, "search", search)
+    stages_search = in_memory.search
+    monkeypatch.setattr(in_memory, "search", search)
     A = case(KINDS.index("noise"), 10).A
     run = started(A, 4)
-    strategy.in_memory(run, A, 4)
+    in_memory.in_memory(run, A, 4)
     tried = names(run)
     assert [name for name in tried if name != "dual in the scores"] == [
         "trace", "frobenius", "gershgorin", "largest eigenvalue", "spectral fill", "shifted rank 1", "shifted rank 2",
@@ -108,13 +109,13 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
         tried.append(rho.each[0])
         return 1e9 / len(tried)
 
-    monkeypatch.setattr(strategy, "scores_dual", dual)
-    strategy.scores_bounds(run, op, 3)
+    monkeypatch.setattr(in_memory, "scores_dual", dual)
+    in_memory.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2, 1, 3, 0, 4]])
     tried.clear()
-    monkeypatch.setattr(strategy, "scores_dual", lambda op, u, k, rho: tried.append(rho.each[0]) or 1.31 * run.upper)
+    monkeypatch.setattr(in_memory, "scores_dual", lambda op, u, k, rho: tried.append(rho.each[0]) or 1.31 * run.upper)
     run.proven("known", 1.5 * run.lower, 0.0)
-    strategy.scores_bounds(run, op, 3)
+    in_memory.scores_bounds(run, op, 3)
     assert tried == pytest.approx(middles[[2]])
 
 
@@ -124,7 +125,7 @@ def test_penalties_are_tried_from_the_middle_until_one_is_hopeless(monkeypatch):
 def test_rows_are_bounded_early_for_few_features_and_late_for_many(monkeypatch):
     monkeypatch.setattr(budgets, "ROWS_FIRST_SHARE", 20)
     X = np.random.default_rng(0).standard_normal((25, 60))
-    state, run = strategy.ProofState(DenseOperator(X)), started(X.T @ X, 3)
+    state, run = ProofState(DenseOperator(X)), started(X.T @ X, 3)
     assert strategy._rows_seconds(run, state, 4) >= 10.0 * strategy._rows_seconds(run, state, 3)
     run.seconds_left = lambda: 1e-9
     assert strategy._rows_seconds(run, state, 3) == 0.0  # now, or there is no time for it
@@ -137,7 +138,7 @@ def test_rows_are_bounded_early_for_few_features_and_late_for_many(monkeypatch):
 
 
 def test_what_is_predicted_to_be_fast_is_tried_first_and_once(monkeypatch):  # issue 18, item 6
-    tried, state = [], strategy.ProofState(DenseOperator(np.eye(4)))
+    tried, state = [], ProofState(DenseOperator(np.eye(4)))
 
     def stage(name, seconds, applies=True, upper=100.0):
         def compute(run, state, k):
@@ -157,7 +158,7 @@ def test_what_is_predicted_to_be_fast_is_tried_first_and_once(monkeypatch):  # i
 
 
 def test_what_becomes_possible_later_is_tried_later(monkeypatch):  # issue 18, item 6
-    tried, state = [], strategy.ProofState(DenseOperator(np.eye(4)))
+    tried, state = [], ProofState(DenseOperator(np.eye(4)))
     opens = strategy.Stage("opens", lambda *_: True, lambda *_: 5.0, lambda *_: tried.append("opens"))
     after = strategy.Stage("after", lambda *_: bool(tried), lambda *_: 0.0, lambda *_: tried.append("after"))
     monkeypatch.setattr(strategy, "STAGES", (after, opens))
@@ -166,8 +167,8 @@ def test_what_becomes_possible_later_is_tried_later(monkeypatch):  # issue 18, i
 
 
 def test_sparse_data_are_predicted_by_their_entries():  # issue 18, item 6
-    sparse = strategy.ProofState(as_operator(scipy.sparse.random_array((300, 500), density=0.001, rng=0)))
-    dense = strategy.ProofState(DenseOperator(np.ones((300, 500))))
+    sparse = ProofState(as_operator(scipy.sparse.random_array((300, 500), density=0.001, rng=0)))
+    dense = ProofState(DenseOperator(np.ones((300, 500))))
     assert sparse.gram_seconds() == budgets.SPARSE_PRODUCT * 150**2 / 500 / budgets.FLOPS
     assert dense.gram_seconds() == 300 * 300 * 500 / budgets.FLOPS
     assert sparse.rows_seconds() == budgets.SPARSE_ROWS * 500 * 150 / budgets.FLOPS
@@ -177,7 +178,7 @@ def test_sparse_data_are_predicted_by_their_entries():  # issue 18, item 6
 @pytest.mark.parametrize("k", [2, 4, 6])
 def test_a_bound_for_one_k_serves_the_next(k):  # issue 18, item 6
     A = case(KINDS.index("noise"), 8).A
-    state = strategy.ProofState(rspca.GramOperator(A))
+    state = ProofState(rspca.GramOperator(A))
     assert state.bound_by_other_k(k) == np.inf
     best = {size: optimum(A, size) for size in (2, 4, 6)}
     state.proven = {other: value for other, value in best.items() if other != k}
@@ -190,7 +191,7 @@ def test_certificates_of_a_path_know_bounds_of_other_k(monkeypatch):  # issue 18
     monkeypatch.setattr(budgets, "GRAM_FEATURES", 4)
     X = np.random.default_rng(5).standard_normal((20, 30))
     data = prepared(as_operator(X), center=True, scale=False)
-    known = strategy.ProofState(balanced(data.operator)[0])
+    known = ProofState(balanced(data.operator)[0])
     arguments = {"tol": 1e-6, "rng": np.random.default_rng(0), "known": known}
     first = module.certify_prepared(data, 8, None, deadline=time.perf_counter() + 5.0, **arguments)
     second = module.certify_prepared(data, 7, None, deadline=time.perf_counter(), **arguments)
@@ -203,9 +204,9 @@ def test_the_last_rank_gets_half_of_the_time_and_the_others_a_tenth():
     X = np.random.default_rng(0).standard_normal((25, 60))
     run, shares = started(X.T @ X, 20), []
     run.until = lambda share: shares.append(share) or (lambda: True)
-    state = strategy.ProofState(DenseOperator(X))
+    state = ProofState(DenseOperator(X))
     state.spectrum()
-    strategy.rank_bounds(run, state, 20)
+    products.rank_bounds(run, state, 20)
     ranks = [name for name in names(run) if name.startswith("shifted rank")]
     assert len(ranks) == len(shares) >= 3
     assert shares == [0.1] * (len(ranks) - 1) + [0.5]
@@ -216,7 +217,7 @@ def test_duals_in_the_scores_are_for_data_with_no_more_samples_than_features(sha
     X = np.random.default_rng(0).standard_normal(shape)
     run = started(X.T @ X, 5)
     run.until = no_time
-    strategy.by_products(run, strategy.ProofState(DenseOperator(X)), 5)
+    strategy.by_products(run, ProofState(DenseOperator(X)), 5)
     assert ("variance dual" in names(run)) == (shape[0] <= shape[1])
 
 
@@ -226,13 +227,13 @@ def test_rows_are_read_where_there_is_time_for_them_and_k_is_no_more_than_a_quar
         run = started(X.T @ X, k)
         run.seconds_left = lambda: 0.5
         monkeypatch.setattr(budgets, "FLOPS", share * 2.0 * 25 * 60 * 60 / 0.5)
-        strategy.row_bounds(run, strategy.ProofState(DenseOperator(X)), k)
+        products.row_bounds(run, ProofState(DenseOperator(X)), k)
         assert names(run) == (["frobenius", "gershgorin"] if tried else [])
 
 
 def test_ranks_are_worth_trying_where_the_spectrum_falls_after_them():
     def ranks(*values):
-        return strategy.worthwhile_ranks(B.Spectrum(np.array(values), np.eye(len(values))), budgets.RANKS)
+        return products.worthwhile_ranks(B.Spectrum(np.array(values), np.eye(len(values))), budgets.RANKS)
 
     assert ranks(100.0, 99.0, 98.0, 97.0, 50.0, 49.0, 48.0) == [1, 2, 3, 4]
     assert ranks(100.0, 99.0, 98.0, 97.0, 96.0, 95.0, 50.0) == [1, 2, 3, 6]
@@ -243,13 +244,13 @@ def test_ranks_are_worth_trying_where_the_spectrum_falls_after_them():
 def test_the_spectrum_is_had_where_time_and_memory_allow_and_once(monkeypatch):
     X = np.random.default_rng(0).standard_normal((50, 80))
     asked = []
-    monkeypatch.setattr(strategy, "has_room", lambda size: asked.append(size) or True)
-    known = strategy.ProofState(DenseOperator(X))
+    monkeypatch.setattr(proof_state, "has_room", lambda size: asked.append(size) or True)
+    known = ProofState(DenseOperator(X))
     seconds = 50 * 50 * 80 / budgets.FLOPS
     assert known.affordable(1.001 * seconds)
     assert asked == [budgets.SPECTRUM_COPIES * 8 * 50**2]
     assert not known.affordable(0.999 * seconds)
-    monkeypatch.setattr(strategy, "has_room", lambda size: False)
+    monkeypatch.setattr(proof_state, "has_room", lambda size: False)
     assert not known.affordable(2.0 * seconds)
     assert known.spectrum() is known.spectrum()
     assert known.affordable(0.0)
@@ -271,10 +272,10 @@ def test_a_step_eliminates_only_what_rounding_cannot_bring_back(unit, monkeypatc
         return call
 
     for name in ("by_variance", "by_blocks"):
-        monkeypatch.setattr(strategy, name, noted(getattr(strategy, name)))
+        monkeypatch.setattr(steps, name, noted(getattr(steps, name)))
     run = started(A, 2)
-    first = strategy.step_by_step(op, 1, np.array([0]), 0.0, None, run)
-    strategy.step_by_step(op, 2, run.support, run.lower, first, run)
+    first = steps.step_by_step(op, 1, np.array([0]), 0.0, None, run)
+    steps.step_by_step(op, 2, run.support, run.lower, first, run)
     hidden = 2.0 * precision.sum_error(op) * np.sort(op.rounding_lengths() ** 2)[-2:].sum()
     assert levels[0] == levels[1] == run.lower * (1.0 - 1e-10) - hidden
     assert hidden > 0.0
@@ -341,6 +342,6 @@ def test_the_loadings_of_a_large_support_take_no_more_products_than_they_need():
     X = np.random.default_rng(0).standard_normal((100, 300))
     X[:, :30] += 3.0 * X[:, :1]
     op = DenseOperator(X)
-    v = strategy._loadings(op, np.arange(300))
+    v = in_memory.loadings_on(op, np.arange(300))
     assert abs(v @ np.linalg.svd(X)[2][0]) == pytest.approx(1.0)
     assert op.passes < 100

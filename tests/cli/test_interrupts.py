@@ -61,7 +61,7 @@ def interrupted_at(place, count, folder, *arguments, process=False):
         ("rspca.analysis.k_path.rspca_component", 3, (), [2, 3], None),
         ("rspca.analysis.k_path.climb", 2, (), [2, 3, 5, 8], None),
         ("rspca.analysis.k_path.rspca_component", 3, ("--certify",), [2, 3], 0),
-        ("rspca.certificates.strategy.in_memory", 2, ("--certify",), [2, 3, 5, 8], 2),
+        ("rspca.certificates.in_memory.in_memory", 2, ("--certify",), [2, 3, 5, 8], 2),
     ],
     ids=["seeking", "improving", "seeking what is to be proven", "proving"],
 )
@@ -84,7 +84,7 @@ def test_an_interrupt_of_a_path_keeps_the_rows_that_were_found(folder, place, co
     [
         ("rspca.methods.rspca.rspca_component", 1, ["maxcomp"]),
         ("rspca.methods.tpower.longest_column", 1, ["maxcomp", "rspca"]),
-        ("rspca.certificates.strategy.in_memory", 1, ["maxcomp", "rspca", "tpower"]),
+        ("rspca.certificates.in_memory.in_memory", 1, ["maxcomp", "rspca", "tpower"]),
     ],
     ids=["second method", "third method", "proving"],
 )

@@ -14,6 +14,7 @@ from rspca.certificates.bounds.score_columns import columns_of_data, columns_of_
 from rspca.certificates.bounds.score_relaxation import Dual, Relaxation, maximized
 from rspca.certificates.bounds.thresholds import KeptEntries, best_threshold
 from rspca.certificates.certify import _components, _left_by, rounding_margin
+from rspca.certificates.core_stage import Core, of_data
 from rspca.certificates.score_stage import missing_from_products
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import as_operator, balanced
@@ -85,6 +86,26 @@ def _bounds(op: OperatorMixin, k: int, rng: np.random.Generator) -> list[tuple[s
         drawn = Dual(level, mu, V, weights, other, np.zeros(n), 0.0)
         found.append((f"arbitrary, {name}", checked_dual(columns, drawn, k).upper))
     kept = KeptEntries(float(rng.choice([0.0, 0.3, 1.0])) * scale / k)
-    streamed_rows(op, k, out_of_time=bool, keep=kept.add)
+    rows = streamed_rows(op, k, out_of_time=bool, keep=kept.add, with_largest=True)
+    if rows is not None and rows.largest is not None and 1 < k < n:
+        found += _of_core(op, k, rows.largest, rng)
     found.append(("blocks", best_threshold(op, k, kept, out_of_time=bool)))
+    return found
+
+
+def _of_core(op: OperatorMixin, k: int, largest: np.ndarray, rng: np.random.Generator) -> list[tuple[str, float]]:
+    """Return the bounds by a core of any features: by its rows, its semidefinite dual, and row duals."""
+    every, left = np.arange(op.shape[1]), iter(range(40))
+    core = Core(of_data(op, k, largest, None), k, np.sort(rng.permutation(every)[: int(rng.integers(k, len(every)))]))
+    known = 0.5 * float(op.sq_norms.max())
+
+    def clock() -> bool:
+        return next(left, None) is None
+
+    found = [("core, rows", core.upper(known)[0])]
+    core.relax(clock)
+    found.append(("core, semidefinite dual", core.upper(known)[0]))
+    for size in (k, int(rng.integers(1, k))):
+        core.improve(size, 0.0, clock)
+        found.append((f"core, row dual of {size}", core.upper(known)[0]))
     return found

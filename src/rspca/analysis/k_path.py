@@ -28,7 +28,7 @@ from rspca.base.checks import (
 from rspca.base.types import Array, OnStep, Step, no_report
 from rspca.certificates.certify import certify_within, given_earlier
 from rspca.certificates.progress import only_compiling
-from rspca.certificates.strategy import ProofState
+from rspca.certificates.proof_state import ProofState
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import oriented, spread, unit
 from rspca.operators.base import OperatorMixin

@@ -27,6 +27,8 @@ STEP_BY_STEP_SHARE = 0.5
 """Share of the time that this may take: benchmarks/certificates.py."""
 ROWS_FIRST_SHARE = 100
 """Features for each feature of k from which rows of X'X are bounded before its spectrum: benchmarks/certificates.py."""
+CORE_FIRST_SHARE = 20
+"""The same where a core of features can follow: not tuned."""
 ROWS_MAX_SHARE = 4
 """Features for each feature of k below which bounds by rows of X'X are not tried: benchmarks/certificates.py."""
 PENALTIES = 5
@@ -82,18 +84,24 @@ RELAXATION_EVALUATIONS = 60
 """Evaluations of the relaxation that plans assume; fifty are usual: benchmarks/certificates.py."""
 CORE_FEATURES, CORE_SHARE, CORE_GROWTH = 200, 2.5, 1.6
 """Features of the first core, at least and for each feature of k, and the factor from one core to the next. HapMap3,
-k = 20: 0.3 % with 200, in 9 s; HGDP, k = 100: 3.7 % with 250, in 9 s, and 1.5 % with 400, in 13 s."""
-CORE_MAX_K = 240
-"""k up to which a core is tried: 2.5 times as many features are all that row duals are optimized for."""
+k = 20: 0.1 % with 200; HGDP, k = 100: 3.7 % with 250 and 1.5 % with 400: not tuned."""
+CORES, CORE_MAX_FEATURES = 4, 1000
+"""Cores that are tried, and features of one, at most; a step of its row dual is an n x n eigenproblem: not tuned."""
+CORE_MAX_K = 500
+"""k up to which a core is tried: half of its features: not tuned."""
+CORE_RELAXATION_STEPS = 20
+"""Steps of the semidefinite dual that the row dual of a core starts from; from 150 it is no better on Alon, Khan,
+HapMap3 and HGDP."""
 CORE_ROUNDS = 4
 """Row duals of one core, the first for k features, the others for as many as the bound hinges on: not tuned."""
-CORE_TIME, CORE_RELAXATION_TIME = 0.5, 0.2
-"""Shares of the time left for cores before other bounds have had theirs, and for the semidefinite dual of one core:
-not tuned."""
+CORE_TIME, CORE_ROUND_TIME = 0.5, 0.3
+"""Shares of the time left for cores before other bounds have had theirs, and for one row dual: not tuned."""
+CORE_LEAST_GAIN = 0.05
+"""Share of the gap that a row dual must gain for the next one of the same core to be tried: not tuned."""
 CORE_ROWS = 1000
 """Features outside of a core whose largest entries with each other are computed again: not tuned."""
-CORE_EVALUATIONS = 400.0
-"""Steps of the row dual that plans assume: counted on HapMap3 and HGDP."""
+CORE_EVALUATIONS = 100.0
+"""Steps of the duals of a core that plans assume: not tuned."""
 SEARCH_FIRST_FEATURES = 100
 """Features up to which the exact search comes before the optimized dual. 64 pixels of digits, k = 3 to 8: 0.1 to 0.3 s
 instead of 0.4 to 4 s; k = 15 and 20 need the dual: benchmarks/certificates.py."""
@@ -233,6 +241,9 @@ ROW_DUAL_FEATURES = 600
 """Features up to which the row dual of one component is optimized; a step is an n x n eigenproblem: not tuned."""
 ROW_DUAL_SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 """Widths of smoothing for the row dual of one component, which starts near its best: not tuned."""
+ROW_DUAL_UNIT = 5.0
+"""Unit of the row dual, as a multiple of its first theta. 200 features of Khan, k = 50, after 1.5 s: gap 1.9 % at 0.1,
+0.5 % at 1, 0.3 % at 3 and at 10."""
 ROW_DUAL_STEPS = 400
 """Steps of L-BFGS at each of them: fewer stall, more gain nothing on 150 features of Khan and HGDP: not tuned."""
 ROW_DUAL_LEAST_GAIN = 0.02

@@ -24,8 +24,11 @@ from rspca.certificates import budgets, strategy
 from rspca.certificates.bounds.gram import EPS, top_sum
 from rspca.certificates.bounds.limits import words_of
 from rspca.certificates.certificate import Certificate, status_of
+from rspca.certificates.in_memory import among
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
+from rspca.certificates.proof_state import Certified, ProofState
+from rspca.certificates.steps import step_by_step
 from rspca.linalg.vectors import inclusion_probabilities, oriented, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced
@@ -122,7 +125,7 @@ def certify_prepared(
     tol: float,
     rng: np.random.Generator,
     on_step: OnStep | None = None,
-    known: strategy.ProofState | None = None,
+    known: ProofState | None = None,
     limits: Groups | None = None,
 ) -> Certificate:
     """Certify data that are prepared, and perhaps deflated; `known` is what an earlier call proved of them.
@@ -134,7 +137,7 @@ def certify_prepared(
         raise ValueError("Hotelling deflation leaves a matrix that is not semidefinite: it cannot be certified.")
     began = time.perf_counter()
     given, size = balanced(op)
-    known = strategy.ProofState(given, limits) if known is None else known
+    known = ProofState(given, limits) if known is None else known
     if known.groups is not limits:
         raise RuntimeError("What was proven before is of other groups: please report this.")
     op = known.op
@@ -288,27 +291,11 @@ def _as_component(v: Any, n: int) -> Component:
     return Component(support=support, loadings=vector[support], variance=np.nan, n_features=n)
 
 
-def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -> None:
+def _prove(run: Progress, known: ProofState, k: int, eligible: Array) -> None:
     """Try what there is for data of this size, until the gap is closed."""
     op = known.op
     if len(eligible) <= budgets.GRAM_FEATURES:
-        A = op.gram_block(eligible)
-        support = np.searchsorted(eligible, run.support)
-        inner = Progress(
-            support,
-            run.lower,
-            tol=run.tol,
-            deadline=run.deadline,
-            on_step=run.on_step,
-            parent=run,
-            limits=None if run.limits is None else run.limits.among(eligible),
-        )
-        inner.bounds = run.bounds
-        try:
-            strategy.in_memory(inner, A, k)
-        finally:
-            run.upper, run.nodes, run.survivors = inner.upper, inner.nodes, inner.survivors
-            run.reached(eligible[inner.support], inner.lower)
+        among(run, op.gram_block, k, eligible)
         return
     run.survivors = len(eligible)
     run.bound("trace", lambda: float(top_sum(sq_norms(op), k, limits=run.limits)))
@@ -317,7 +304,7 @@ def _prove(run: Progress, known: strategy.ProofState, k: int, eligible: Array) -
     strategy.by_products(run, known, k, (FEATURE_BY_FEATURE,))
 
 
-def _by_steps(run: Progress, known: strategy.ProofState, k: int) -> None:
+def _by_steps(run: Progress, known: ProofState, k: int) -> None:
     """Certify k = 1, 2, 3, ... in turn, for a share of the time."""
     began = time.perf_counter()
     seconds = strategy.share_of_steps(run, known, k) * run.seconds_left()
@@ -339,7 +326,7 @@ FEATURE_BY_FEATURE = strategy.Stage(
 )
 
 
-def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Iterator[strategy.Certified]:
+def certified_steps(known: ProofState, most: int, run: Progress) -> Iterator[Certified]:
     """Yield certified results for k = 1, 2, ... as long as elimination leaves few enough features, and time."""
     yield from known.steps[:most]
     rng = np.random.default_rng(0)
@@ -348,7 +335,7 @@ def certified_steps(known: strategy.ProofState, most: int, run: Progress) -> Ite
             return
         support, lower = _evaluated(known.op, _found_support(known, k, rng))
         last = known.steps[-1] if known.steps else None
-        step = strategy.step_by_step(known.op, k, support, lower, last, run, known.limits)
+        step = step_by_step(known.op, k, support, lower, last, run, known.limits)
         if step is None:
             return
         known.steps.append(step)
@@ -393,7 +380,7 @@ def best_loadings(op: OperatorMixin, support: Array) -> Array:
     return NORMALIZATIONS["svd"](op, support, np.ones(len(support)))
 
 
-def _found_support(known: strategy.ProofState, k: int, rng: np.random.Generator) -> Array:
+def _found_support(known: ProofState, k: int, rng: np.random.Generator) -> Array:
     """Return the support that the default method finds, in the data as given if their products show what varies.
 
     Where even products in float64 show rounding more than what is left, it is the k longest columns.

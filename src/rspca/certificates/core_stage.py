@@ -80,7 +80,7 @@ class Core:
 
     def relax(self, clock: Clock) -> None:
         """Bound by the semidefinite dual, from which row duals start."""
-        tol, steps = budgets.SEMIDEFINITE_TOL, budgets.SEMIDEFINITE_STEPS
+        tol, steps = budgets.SEMIDEFINITE_TOL, budgets.CORE_RELAXATION_STEPS
         solved = semidefinite(self.allowed, self.k, tol=tol, max_iter=steps, out_of_time=clock)
         self._improved(split_bounds(self.allowed, dual_part(self.allowed, solved.multiplier), self.k))
         self.duals.append(from_multiplier(self.allowed, self.k, solved.multiplier))
@@ -89,9 +89,7 @@ class Core:
         """Bound so many features by a row dual of their own, from the best that is known for another number."""
         start = min(self.duals, key=lambda dual: row_dual_of_one(self.allowed, size, dual.Q, dual.theta))
         smoothings = budgets.ROW_DUAL_SMOOTHINGS[min(len(self.duals) - 1, 1) :]
-        found = best_row_dual_of_one(
-            self.allowed, size, start, enough=enough, out_of_time=clock, smoothings=smoothings
-        )
+        found = best_row_dual_of_one(self.allowed, size, start, enough=enough, out_of_time=clock, smoothings=smoothings)
         self.duals.append(found)
         self.bounds[size] = min(self.bounds[size], found.upper)
         self._improved(self.bounds)
@@ -178,30 +176,40 @@ class CoreProof:
     def _all_steps(self) -> Iterator[None]:
         for size in core_sizes(self.k, len(self.order)):
             core = Core(self.entries, self.k, np.union1d(self.order[:size], self._run.support))
-            core.relax(self._run.until(budgets.CORE_RELAXATION_TIME))
-            self._tell(core)
-            yield
-            hinge = self.k
+            core.relax(self._clock)
+            hinge, upper = self.k, np.inf
             for _ in range(budgets.CORE_ROUNDS):
                 enough = (1.0 + self._run.tol) * self._run.lower * hinge / self.k
-                core.improve(hinge, enough, self._clock)
-                hinge = self._tell(core)
+                core.improve(hinge, enough, self._round_clock())
+                before, (upper, hinge) = upper, core.upper(self._run.lower)
+                self._tell(upper)
                 if core.excludes_rest(self._run.lower):
                     self.possible = core.possible(self._run.lower)
                     return
+                is_little = before - upper < budgets.CORE_LEAST_GAIN * (upper - self._run.lower)
                 yield
-                if hinge == 0:  # supports without a feature of the core: only a larger one helps
+                if hinge == 0 or is_little:
                     break
+            if hinge == self.k or self._is_hopeless(upper):  # a larger core has no better bound of its own
+                return
 
-    def _tell(self, core: Core) -> int:
-        """Report the bound, and return what it hinges on."""
-        upper, hinge = core.upper(self._run.lower)
-        self._run.proven(NAME, max(upper, self._run.lower), time.perf_counter() - self._began)
-        return hinge
+    def _is_hopeless(self, upper: float) -> bool:
+        return upper - self._run.lower > budgets.HOPELESS_GAP * (self._run.upper - self._run.lower)
+
+    def _round_clock(self) -> Clock:
+        """Return a clock for one row dual, within that of the stage."""
+        clock, share = self._clock, self._run.until(budgets.CORE_ROUND_TIME)
+        return lambda: clock() or share()
+
+    def _tell(self, upper: float) -> None:
+        now = time.perf_counter()
+        self._run.proven(NAME, max(upper, self._run.lower), now - self._began)
+        self._began = now
 
 
 def core_sizes(k: int, n: int) -> list[int]:
-    """Return the sizes of cores to try, the least first."""
+    """Return the sizes of cores to try, the least first; none if a core of k features would be too large."""
+    most = min(budgets.CORE_MAX_FEATURES, n)
     first = max(budgets.CORE_FEATURES, int(np.ceil(budgets.CORE_SHARE * k)))
-    sizes = first * budgets.CORE_GROWTH ** np.arange(8)
-    return [int(size) for size in sizes if size <= min(budgets.ROW_DUAL_FEATURES, n)]
+    growing = [int(first * budgets.CORE_GROWTH**step) for step in range(budgets.CORES)]
+    return sorted({min(size, most) for size in growing}) if k < most else []

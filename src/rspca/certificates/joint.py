@@ -36,7 +36,7 @@ from rspca.certificates.joint_strategy import OneComponent, Reached, SetKind, pr
 from rspca.certificates.joint_values import attained_by_set, union_of, violation
 from rspca.certificates.precision import sq_norms
 from rspca.certificates.progress import Progress
-from rspca.certificates.strategy import ProofState
+from rspca.certificates.proof_state import ProofState
 from rspca.linalg.vectors import oriented, unit
 from rspca.operators.base import OperatorMixin
 from rspca.operators.convert import balanced

@@ -15,7 +15,7 @@ from rspca.certificates.bounds.joint import capped_eigenvalues, filled_by_union,
 from rspca.certificates.bounds.joint_ratio import best_ratio_bound
 from rspca.certificates.bounds.joint_rows import Sparsity, best_row_dual, best_soft_threshold_of_set, sparsity_of
 from rspca.certificates.progress import Progress
-from rspca.certificates.strategy import ProofState
+from rspca.certificates.proof_state import ProofState
 
 OneComponent = Callable[[int, float], float]
 """(k, seconds) -> an upper bound on the variance of one component of k features."""

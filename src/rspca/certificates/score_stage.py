@@ -114,11 +114,17 @@ class ScoreDual:
 
     def improve(self, run: Progress, clock: Callable[[], bool]) -> None:
         """Bound by better and better duals until nothing is left to try, or the clock runs out."""
-        while not self.is_done and not run.finished() and not clock():
+
+        def is_late() -> bool:
+            """Return whether the clock ran out, or no more than checking a dual fits into the time left."""
+            checking = 0.0 if self._columns is None else _check_seconds(self._columns)
+            return clock() or run.seconds_left() <= checking
+
+        while not self.is_done and not run.finished() and not is_late():
             if self._columns is None:
                 self._enter(run)
             else:
-                self._solve_level(run, self._columns, clock)
+                self._solve_level(run, self._columns, is_late)
 
     def _enter(self, run: Progress) -> None:
         """Read the columns that are long enough, and choose where to start."""
@@ -247,6 +253,12 @@ def possible_features(
         inside[columns.features[excluded(columns, dual, checked, k, least).possible]] = True
         is_possible[columns.features] &= inside[columns.features]
     return np.flatnonzero(is_possible)
+
+
+def is_near(run: Progress, outcome: Outcome, upper: float | None = None) -> bool:
+    """Return whether the bound of a dual is near the least, or near `upper`: else nodes of a search begin far above."""
+    least = run.upper if upper is None else upper
+    return outcome.upper - run.lower <= budgets.PART_MAX_GAP * (least - run.lower)
 
 
 class DualSearch:

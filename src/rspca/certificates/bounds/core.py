@@ -8,12 +8,12 @@ the parts of a unit x on S in K and in E, f_s >= Z_s(A_KK), and h_i^2 = T_s(a_ij
   `gram.remainder`. The sum is then a quadratic form in |y| and the |z_i| whose matrix is an arrow: f_s and d_i + c on
   the diagonal, and h_i beside f_s. By its Schur complement it is at most l if l > d_i + c for all i and
   f_s + sum_i h_i^2 / (l - d_i - c) <= l, where the sum over the t features of S in E is at most T_t.
-- z'A_EE z <= e |z|^2, e `gram.frobenius` of t features of E. The form is then one in |y| and |z|, and it is at most l if
-  l > e and f_s + T_t(h_i^2) / (l - e) <= l.
+- z'A_EE z <= e |z|^2, e `gram.frobenius` of t features of E. The form is then one in |y| and |z|, and it is at most l
+  if l > e and f_s + T_t(h_i^2) / (l - e) <= l.
 
 So Z_k <= max(f_k, l) for every l that passes one of the two tests for each t from 1 to k. No x'Ax is split into two
-matrices, so nothing is paid for a level, as by the soft threshold; blocks of features whose entries in common are above
-a level, and that have none with others, are one choice of K. If l is at most a known variance, E is in no better support.
+matrices, so nothing is paid for a level, as by the soft threshold; a block of features that entries above a level
+connect is one choice of K. If l is at most a known variance, no feature of E is in a better support.
 
 Rounding. h_i^2, c and T_t are sums of at most 2 k terms, none negative. l - d_i - c is used only where it is at least
 CORE_CLEAR l, so its relative error is at most 4 eps / CORE_CLEAR. `_rounding` covers both, in every comparison. Where

@@ -21,14 +21,14 @@ from rspca.certificates.bounds.smoothed import descended
 
 
 def row_dual_of_one(A: Array, k: int, Q: Array, theta: float) -> float:
-    """Return the bound on the variance of k features that Q and theta have."""
-    return row_dual(A, Sparsity(1, k, k, k), Q, theta)
+    """Return the bound on the variance of k features that Q and theta have; infinity where theta is zero."""
+    return row_dual(A, Sparsity(1, k, k, k), Q, theta) if theta > 0.0 else np.inf
 
 
 def from_multiplier(A: Array, k: int, multiplier: Array) -> RowDual:
     """Return the row dual with the multiplier of the semidefinite dual; infinity where that is zero."""
     Q, theta = multiplier / 2.0, float(np.abs(multiplier).max(initial=0.0)) / 2.0
-    return RowDual(row_dual_of_one(A, k, Q, theta) if theta > 0.0 else np.inf, Q, theta)
+    return RowDual(row_dual_of_one(A, k, Q, theta), Q, theta)
 
 
 def best_row_dual_of_one(
@@ -42,30 +42,32 @@ def best_row_dual_of_one(
 ) -> RowDual:
     """Return the least bound on the variance of k features that is found from a given one, which may be for another k.
 
-    It ends where a finer smoothing gains little, or the bound is `enough`.
+    It ends where a finer smoothing gains little, or the bound is `enough`. L-BFGS works in units of the first theta,
+    because the length of its first step is one, whatever the data.
     """
-    one, size = Sparsity(1, k, k, k), float(np.linalg.eigvalsh(A)[-1])
-    Q, theta = start.Q, start.theta
-    if not (theta > 0.0 and size > 0.0):
-        return RowDual(np.inf, Q, theta)
-    best = RowDual(row_dual(A, one, Q, theta), Q, theta)
+    one, unit = Sparsity(1, k, k, k), budgets.ROW_DUAL_UNIT * start.theta
+    size = float(np.linalg.eigvalsh(A)[-1])
+    if not (unit > 0.0 and size > 0.0):
+        return RowDual(np.inf, start.Q, start.theta)
+    best = RowDual(row_dual(A, one, start.Q, start.theta), start.Q, start.theta)
+    scaled, Q, theta = A / unit, start.Q / unit, start.theta / unit
     for smoothing in smoothings:
-        widths = (smoothing * size, smoothing * max(float(np.abs(Q).max()) ** 2, np.finfo(np.float64).tiny))
-        middle, outside = float(np.log(theta)), 10.0 * best.upper
+        widths = (smoothing * size / unit, smoothing * max(float(np.abs(Q).max()) ** 2, np.finfo(np.float64).tiny))
+        middle, outside = float(np.log(theta)), 10.0 * best.upper / unit
 
         def objective(
             point: Array, widths: tuple[float, float] = widths, middle: float = middle, outside: float = outside
         ) -> tuple[float, Array]:
             if abs(point[-1] - middle) > budgets.SMOOTHED_RANGE:
                 return outside, np.zeros_like(point)
-            return smooth_row_dual(A, one, point, widths)
+            return smooth_row_dual(scaled, one, point, widths)
 
         point = descended(objective, np.append(Q.ravel(), middle), budgets.ROW_DUAL_STEPS, out_of_time)
         Q, theta = point[:-1].reshape(A.shape), float(np.exp(point[-1]))
-        value = row_dual(A, one, Q, theta)
+        value = row_dual(A, one, unit * Q, unit * theta)
         gain = best.upper - value
         if gain > 0.0:
-            best = RowDual(value, Q, theta)
+            best = RowDual(value, unit * Q, unit * theta)
         if out_of_time() or best.upper <= enough or gain < budgets.ROW_DUAL_LEAST_GAIN * (best.upper - enough):
             break
     return best
