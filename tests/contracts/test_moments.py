@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from support.operators import OPERATORS
+from support.operators import OPERATORS, stated
 
 from rspca.operators.deflated import ScoreDeflated
 from rspca.operators.moments import WithMoments
 from rspca.operators.tall import FormedGram
-
-WITH_SAMPLES = [name for name in OPERATORS if not name.startswith("gram")]
 
 
 def close_to(op):
@@ -20,9 +18,7 @@ def about(X, shift, ones=None):
     return Z.T @ Z
 
 
-@pytest.mark.parametrize("name", WITH_SAMPLES)
-def test_moments_are_those_of_the_matrix_about_the_shift_that_they_state(name, tmp_path):  # issue 16, item 3
-    op, X = OPERATORS[name](tmp_path)
+def moments_are_those_of_the_matrix_about_the_shift_that_they_state(op, X):  # issue 16, item 3
     moments = op.moments()
     ones = op.intercept  # roots of weights where samples have them
     np.testing.assert_allclose(moments.sums, ones @ (X - np.outer(ones, moments.shift)), **close_to(op))
@@ -36,9 +32,7 @@ def test_moments_are_those_of_the_matrix_about_the_shift_that_they_state(name, t
     assert np.all(moved.lengths >= moments.lengths)
 
 
-@pytest.mark.parametrize("name", WITH_SAMPLES)
-def test_gram_matrices_about_means_and_between_features_are_those_of_the_matrix(name, tmp_path):  # issue 16, item 3
-    op, X = OPERATORS[name](tmp_path)
+def gram_matrices_about_means_and_between_features_are_those_of_the_matrix(op, X):  # issue 16, item 3
     n = X.shape[1]
     ones = op.intercept
     mean, S, T = ones @ X / (ones @ ones), np.arange(1, n, 2), np.array([0, n - 1])
@@ -56,9 +50,7 @@ def test_gram_matrices_about_means_and_between_features_are_those_of_the_matrix(
         np.testing.assert_allclose(seen.gram_between(S, T), X[:, S].T @ X[:, T], **close_to(op))
 
 
-@pytest.mark.parametrize("name", WITH_SAMPLES)
-def test_a_formed_gram_matrix_stands_for_the_data(name, tmp_path):  # issue 16, item 3
-    op, X = OPERATORS[name](tmp_path)
+def a_formed_gram_matrix_stands_for_the_data(op, X):  # issue 16, item 3
     formed, A, n = FormedGram(op), about(X, 0.0), X.shape[1]
     rng = np.random.default_rng(1)
     V, S, all_features = rng.standard_normal((n, 3)), np.array([2, 0]), np.arange(n)
@@ -90,9 +82,7 @@ def test_a_formed_gram_matrix_stands_for_the_data(name, tmp_path):  # issue 16, 
         formed.gram_and_scores(V, 1.0)
 
 
-@pytest.mark.parametrize("name", WITH_SAMPLES)
-def test_what_scores_leave_follows_from_gram_matrices_and_rows_before_deflation(name, tmp_path):  # issue 16, item 1
-    op, X = OPERATORS[name](tmp_path)
+def what_scores_leave_follows_from_gram_matrices_and_rows_before_deflation(op, X):  # issue 16, item 1
     m, n = X.shape
     rng = np.random.default_rng(2)
     U = np.linalg.qr(rng.standard_normal((m, 3)))[0][:, : min(3, m - 1)]
@@ -104,3 +94,18 @@ def test_what_scores_leave_follows_from_gram_matrices_and_rows_before_deflation(
     np.testing.assert_allclose(orthonormal.T @ orthonormal, np.eye(len(rows)), atol=1e-9)
     np.testing.assert_allclose(rows, orthonormal.T @ Z, **close_to(op))
     assert left.undeflated is op
+
+
+STATEMENTS = (
+    moments_are_those_of_the_matrix_about_the_shift_that_they_state,
+    gram_matrices_about_means_and_between_features_are_those_of_the_matrix,
+    a_formed_gram_matrix_stands_for_the_data,
+    what_scores_leave_follows_from_gram_matrices_and_rows_before_deflation,
+)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
+def test_moments_and_gram_matrices_are_those_of_the_matrix_an_operator_stands_for(name, tmp_path):
+    """All statements of an operator in one test: a test takes longer to be reported than a statement to be checked."""
+    for statement, op, X in stated(STATEMENTS, name, tmp_path):
+        statement(op, X)

@@ -23,6 +23,7 @@ from support.operators import (
     scaled,
     score_deflated,
     standardized_and_score_deflated,
+    stated,
     unit,
     weighted,
     weighted_and_centered,
@@ -35,14 +36,7 @@ from rspca.operators import Centered, GramOperator, Scaled
 # What may be put round an operator: (operator, matrix) -> (operator, matrix).
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_agrees_with_the_matrix_it_stands_for(name, tmp_path):
-    assert_agrees(*OPERATORS[name](tmp_path))
-
-
-@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
-def test_an_operator_can_be_centered_and_scaled_whatever_it_is(name, tmp_path):
-    op, X = OPERATORS[name](tmp_path)
+def an_operator_can_be_centered_and_scaled_whatever_it_is(op, X):
     ones = op.intercept  # roots of weights where samples have them
     Z = (X - np.outer(ones, ones @ X / (ones @ ones))) * 0.5
     standardized = Scaled(Centered(op), np.full(X.shape[1], 0.5))
@@ -54,9 +48,7 @@ def test_an_operator_can_be_centered_and_scaled_whatever_it_is(name, tmp_path):
     np.testing.assert_allclose(standardized.column_sq_norms(), np.sum(Z**2, axis=0), **close)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("gram")])
-def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(name, tmp_path):
-    op, X = OPERATORS[name](tmp_path)
+def a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(op, X):
     V, shift = np.random.default_rng(4).standard_normal((X.shape[1], 2)), np.array([0.7, -1.3])
     close = {"rtol": 3e-5, "atol": 3e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-10}
     ones = op.intercept
@@ -66,18 +58,32 @@ def test_a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs(n
     np.testing.assert_allclose(op.column_sq_norms(means), np.sum((X - np.outer(ones, means)) ** 2, axis=0), **close)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_the_gram_matrix_of_many_features_is_that_of_the_data_however_it_is_made(name, tmp_path, monkeypatch):
-    op, X = OPERATORS[name](tmp_path)
+def the_gram_matrix_of_many_features_is_that_of_the_data_however_it_is_made(op, X):
     Z = np.asarray(X, dtype=float)
     tolerance = {"rtol": 1e-4, "atol": 1e-3} if op.dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
-    monkeypatch.setattr("rspca.operators.gram_products.GRAM_COLUMNS_BYTES", 8 * op.shape[0] * 2)  # two at a time
-    for share in (0.0, 1.0):
-        monkeypatch.setattr("rspca.operators.sparse_gram.SPARSE_PRODUCT_SHARE", share)
-        for support in (np.arange(op.shape[1]), np.arange(1, op.shape[1], 2)):
-            made = op.gram_matrix(support)
-            assert made.dtype == np.float64
-            np.testing.assert_allclose(made, Z[:, support].T @ Z[:, support], **tolerance)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rspca.operators.gram_products.GRAM_COLUMNS_BYTES", 8 * op.shape[0] * 2)  # two at a time
+        for share in (0.0, 1.0):
+            patch.setattr("rspca.operators.sparse_gram.SPARSE_PRODUCT_SHARE", share)
+            for support in (np.arange(op.shape[1]), np.arange(1, op.shape[1], 2)):
+                made = op.gram_matrix(support)
+                assert made.dtype == np.float64
+                np.testing.assert_allclose(made, Z[:, support].T @ Z[:, support], **tolerance)
+
+
+OF_ALL = (assert_agrees, the_gram_matrix_of_many_features_is_that_of_the_data_however_it_is_made)
+OF_SAMPLES = (
+    an_operator_can_be_centered_and_scaled_whatever_it_is,
+    a_shift_of_the_scores_or_columns_is_what_a_wrapper_that_centers_needs,
+)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_is_the_matrix_it_stands_for_in_products_wrappers_and_gram_matrices(name, tmp_path):
+    """All statements of an operator in one test: a test takes longer to be reported than a statement to be checked."""
+    statements = OF_ALL if name.startswith("gram") else OF_ALL + OF_SAMPLES
+    for statement, op, X in stated(statements, name, tmp_path):
+        statement(op, X)
 
 
 # --- passes ---------------------------------------------------------------------------------------------------------

@@ -448,3 +448,10 @@ def assert_agrees(op, X):
     np.testing.assert_allclose(op.transposed().transposed().columns(support), X[:, support], **close)
     for result in (op.gram_block(support), op.gram_rows(support), op.column_sums(), op.sq_norms):
         assert result.dtype == np.float64
+
+
+def stated(statements, name, folder):
+    """Yield each statement with an operator made for it alone, in a folder of its own, and its matrix."""
+    for statement in statements:
+        (folder / statement.__name__).mkdir()
+        yield statement, *OPERATORS[name](folder / statement.__name__)

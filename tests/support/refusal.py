@@ -19,13 +19,23 @@ def complaint(call, value):
 
 
 def table(kinds, entries):
-    """Parametrize with every entry (an argument's name, then a call) against every value of its kind."""
-    rows = [
-        pytest.param(call, entry.rpartition(".")[2], value, id=f"{entry}-{kind}")
-        for entry, call in entries.items()
-        for kind, value in kinds.items()
-    ]
-    return pytest.mark.parametrize(("call", "argument", "value"), rows)
+    """Make a test of each entry (an argument's name, then a call), which tries every kind of value."""
+    rows = [pytest.param(call, entry.rpartition(".")[2], id=entry) for entry, call in entries.items()]
+
+    def decorate(refused):
+        def every_value(call, argument):
+            for kind, value in kinds.items():
+                try:
+                    refused(call, argument, value)
+                except BaseException as wrong:
+                    wrong.add_note(f"The value: {kind}.")
+                    raise
+
+        every_value.__name__ = refused.__name__
+        every_value.pytestmark = getattr(refused, "pytestmark", [])
+        return pytest.mark.parametrize(("call", "argument"), rows)(every_value)
+
+    return decorate
 
 
 def calls(prefix, function, *arguments, names):

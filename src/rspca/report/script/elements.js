@@ -8,7 +8,10 @@ const byId = (id) => document.getElementById(id);
 function decoded(column) { // whole numbers times a power of ten, codes of words, or words
   if (column.levels) return column.values.map((code) => (code === null ? null : column.levels[code]));
   if (column.kind !== "number") return column.values;
-  return column.values.map((value) => (value === null ? null : Number(`${value}e${column.exponent}`)));
+  if (column.exponent === 0) return column.values;
+  const read = column.exponent < 0 && column.exponent >= -22 // powers of ten up to the 22nd are exact
+    ? (value) => value / 10 ** -column.exponent : (value) => Number(`${value}e${column.exponent}`);
+  return column.values.map((value) => (value === null ? null : read(value)));
 }
 
 const minus = (text) => text.replace("-", "−");

@@ -12,7 +12,11 @@ const columns = [
   })),
 ];
 const texts = extras.filter((one) => one.kind === "text");
-const sought = names.map((name, i) => [name, ...texts.map((one) => one.values[i] ?? "")].join("\n").toLowerCase());
+let sought = null; // made when somebody searches
+const soughtIn = (place) => {
+  sought ??= names.map((name, i) => [name, ...texts.map((one) => one.values[i] ?? "")].join("\n").toLowerCase());
+  return sought[place];
+};
 const order = { column: 1, falling: true };
 let words = "";
 
@@ -44,19 +48,22 @@ function bar(loading, low, high) { // the same scale on both sides of zero
 }
 
 function makeCard(component, number) {
-  const loadings = decoded(component.loadings);
-  const structure = component.structure && decoded(component.structure);
-  const stable = component.stable && decoded(component.stable);
-  const rows = component.places.map((place, rank) => ({
-    place, rank, loading: loadings[rank], structure: structure?.[rank] ?? null, stable: stable?.[rank] ?? null,
-  }));
+  const loadings = decoded(component.loadings), { structure, stable } = component;
+  let known = null; // made when the card is opened
+  const rows = () => {
+    const [correlations, halves] = [structure, stable].map((one) => (known || !one ? null : decoded(one)));
+    known ??= component.places.map((place, rank) => ({
+      place, rank, loading: loadings[rank], structure: correlations?.[rank] ?? null, stable: halves?.[rank] ?? null,
+    }));
+    return known;
+  };
   const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
   const body = home.closest("details");
-  const card = { home: home.closest("article"), open: false, found: rows };
+  const card = { home: home.closest("article"), open: false, matches: component.places.length };
   const view = sortedTable(`${capitalized(FEATURES)} of component ${component.number}`, columns, chooseColumn);
   const more = moreButton(() => { card.open = !card.open; card.draw(); });
-  const left = component.count - rows.length;
+  const left = component.count - component.places.length;
   home.append(html("div", { class: "scroll" }, view.table), more.button);
   const absent = `Not on this page: ${plural(left, FEATURE, FEATURES)} with smaller loadings.`;
   if (left) home.append(html("p", { class: "quiet" }, absent));
@@ -70,14 +77,15 @@ function makeCard(component, number) {
     ...(structure ? [html("td", { class: "number" }, fixed(row.structure, 2))] : []),
     ...extras.map((one) => html("td", { class: one.kind === "number" ? "number" : "" }, short(one.values[row.place]))));
   card.draw = () => {
-    card.found = words ? rows.filter((row) => sought[row.place].includes(words)) : rows;
-    card.home.hidden = words !== "" && !card.found.length;
-    if (words && card.found.length) body.open = true;
+    const found = words ? rows().filter((row) => soughtIn(row.place).includes(words)) : null;
+    card.matches = found ? found.length : component.places.length;
+    card.home.hidden = words !== "" && !card.matches;
+    if (found?.length) body.open = true;
     if (!body.open) return; // drawn when it is opened
-    const shown = [...card.found].sort(compare).slice(0, card.open ? undefined : FIRST);
+    const shown = [...(found ?? rows())].sort(compare).slice(0, card.open ? undefined : FIRST);
     view.body.replaceChildren(...shown.map(drawn));
     view.mark(order.column, order.falling);
-    more.update(card.open, card.found.length);
+    more.update(card.open, card.matches);
   };
   body.addEventListener("toggle", card.draw);
   return card;
@@ -88,8 +96,8 @@ const cards = page.components.map(makeCard);
 function drawCards() {
   cards.forEach((card) => card.draw());
   byId("sort").value = String(order.column);
-  const matches = cards.reduce((sum, card) => sum + card.found.length, 0);
-  const where = cards.filter((card) => card.found.length).length;
+  const matches = cards.reduce((sum, card) => sum + card.matches, 0);
+  const where = cards.filter((card) => card.matches).length;
   byId("found").textContent = words
     ? `${plural(matches, FEATURE, FEATURES)} in ${plural(where, "component")}`
     : `${plural(names.length, `different ${FEATURE}`, `different ${FEATURES}`)} in ${plural(cards.length, "component")}`;

@@ -11,7 +11,8 @@ function drawGenome() {
   let begun = 0;
   for (const [name, length] of ends) { starts.set(name, begun); begun += length; }
   const left = 34, wide = size.width - left - 8, strip = 46;
-  const at = (i) => left + ((starts.get(String(where[i])) + place[i]) / whole) * wide;
+  const at = names.map((_, i) => (where[i] === null || place[i] === null ? null
+    : (left + ((starts.get(String(where[i])) + place[i]) / whole) * wide).toFixed(1)));
   const height = strip * page.components.length + 30;
   const label = `Loadings of ${plural(page.components.length, "component")} along ${plural(ends.size, "chromosome")}`;
   const drawn = svg("svg", { viewBox: `0 0 ${size.width} ${height}`, role: "img", "aria-label": label, class: "chart" });
@@ -28,8 +29,8 @@ function drawGenome() {
   page.components.forEach((component, number) => {
     const middle = strip * number + strip / 2, loadings = decoded(component.loadings);
     const unit = (strip / 2 - 4) / (most(loadings.map(Math.abs)) || 1);
-    const line = (sign) => component.places.map((i, rank) => (Math.sign(loadings[rank]) === sign && where[i] !== null
-      && place[i] !== null ? `M${at(i).toFixed(1)} ${middle}v${(-unit * loadings[rank]).toFixed(1)}` : "")).join("");
+    const line = (sign) => component.places.map((i, rank) => (Math.sign(loadings[rank]) === sign && at[i] !== null
+      ? `M${at[i]} ${middle}v${(-unit * loadings[rank]).toFixed(1)}` : "")).join("");
     drawn.append(svg("line", { class: "grid", x1: left, x2: left + wide, y1: middle, y2: middle }),
       svg("path", { class: "rising", d: line(1) }), svg("path", { class: "falling", d: line(-1) }),
       svg("text", { x: left - 8, y: middle + 4, "text-anchor": "end" }, String(component.number)));
