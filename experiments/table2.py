@@ -76,7 +76,7 @@ def main() -> None:
         ax.invert_yaxis()
         ax.set_title(title, fontsize=9)
     figure.supxlabel("loading", fontsize=9)
-    figure.suptitle("20 heaviest terms of the paper's method, k = 100; blue: in its Table 2", fontsize=10)
+    figure.suptitle("20 words of largest loading, the paper's method, k = 100; blue: also in its Table 2", fontsize=10)
     save_figure(figure, "table2")
 
 

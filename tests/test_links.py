@@ -65,3 +65,18 @@ def test_the_checker_finds_a_wrong_file_and_a_wrong_heading(tmp_path):
     page = tmp_path / "page.md"
     page.write_text('# One heading\n\n[a](page.md#one-heading) [b](#none) [c](gone.md) <img src="gone.png">\n')
     assert broken_links(page) == ["#none", "gone.md", "gone.png"]
+
+
+# issue 21, what it must show: every figure has its script
+def test_every_figure_has_a_script_that_names_it():
+    scripts = [
+        *DOCS.glob("*.py"),
+        *DOCS.glob("analyses/*.py"),
+        *ROOT.glob("experiments/*.py"),
+        *ROOT.glob("benchmarks/*.py"),
+    ]
+    text = "".join(script.read_text() for script in scripts)
+    analyses = {f"analysis_{script.stem}" for script in DOCS.glob("analyses/*.py")}
+    for figure in [*DOCS.glob("figures/*.png"), *DOCS.glob("_static/*.*g")]:
+        named = f'"{figure.stem}"' in text or figure.name in text
+        assert named or figure.stem in analyses, figure.name
