@@ -34,8 +34,8 @@ FOLDERS = itertools.count()
 @pytest.fixture
 def tmp_path(request, tmp_path_factory):
     """Return an empty folder of the test's own. The one that pytest makes looks through all folders of earlier tests
-    for its number, which takes milliseconds when there are thousands of them."""
-    name = re.sub(r"\W", "_", request.node.name, flags=re.ASCII)[:30]
+    for its number, which takes milliseconds when there are thousands of them. Its path is as short: messages cut it."""
+    name = re.sub(r"\W", "_", request.node.name, flags=re.ASCII)[:20]
     folder = tmp_path_factory.getbasetemp() / "each" / f"{next(FOLDERS)}-{name}"
     folder.parent.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rspca
 from benchmarks import data
-from rspca.algorithm import budgets
+from rspca.algorithm import budgets, gram_swaps
 from rspca.algorithm import gram_search as gs
 from rspca.algorithm.feature_limits import Choice, Groups
 
@@ -95,7 +95,7 @@ def test_known_supports_are_improved_and_never_lost():
     ends = found(A, 6, known=[known])
     assert ends[0].variance >= variance(A, known)
     with_starts = {end.support.tobytes() for end in ends}
-    alone = gs.swap_features(A.__getitem__, A.diagonal(), known, every(A))
+    alone = gram_swaps.swap_features(A.__getitem__, A.diagonal(), known, every(A))
     assert alone.support.tobytes() in with_starts
 
 
@@ -203,9 +203,9 @@ def test_no_feature_whose_swap_gains_is_ruled_out_before_swaps_are_examined(monk
         seen.append(np.count_nonzero(~promising))
         return promising
 
-    original = gs._promising_to_enter
-    monkeypatch.setattr(gs, "_promising_to_enter", ruled_out)
-    end = gs.swap_features(A.__getitem__, A.diagonal(), np.arange(5), Choice(np.arange(40)))
+    original = gram_swaps._promising_to_enter
+    monkeypatch.setattr(gram_swaps, "_promising_to_enter", ruled_out)
+    end = gram_swaps.swap_features(A.__getitem__, A.diagonal(), np.arange(5), Choice(np.arange(40)))
     assert end.swap_optimal
     assert sum(seen) > 0
 
@@ -231,10 +231,10 @@ def test_a_path_of_swaps_stops_where_an_earlier_one_was():
     # issue 16, item 2
     X = np.random.default_rng(3).standard_normal((30, 12))
     A, choice, visited = X.T @ X, Choice(np.arange(12)), set[bytes]()
-    end = gs.swap_path(A.__getitem__, A.diagonal(), np.arange(4), choice, visited)
+    end = gram_swaps.swap_path(A.__getitem__, A.diagonal(), np.arange(4), choice, visited)
     assert end is not None
     assert end.swap_optimal
-    assert gs.swap_path(A.__getitem__, A.diagonal(), end.support, choice, visited) is None
-    again = gs.swap_features(A.__getitem__, A.diagonal(), end.support, choice)
+    assert gram_swaps.swap_path(A.__getitem__, A.diagonal(), end.support, choice, visited) is None
+    again = gram_swaps.swap_features(A.__getitem__, A.diagonal(), end.support, choice)
     assert again.n_swaps == 0
     assert again.variance == pytest.approx(end.variance, rel=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rspca
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import _best_swap, _Swaps
+from rspca.algorithm.gram_swaps import _best_swap, _Swaps
 from rspca.algorithm.polish import (
     Polished,
     climb,

@@ -98,7 +98,7 @@ def built(name, folder):
 
 
 @invariant(
-    150,
+    90,
     name=st.sampled_from(list(OPERATORS)),
     method=st.sampled_from(METHODS),
     scheme=st.sampled_from(SCHEMES),

@@ -40,7 +40,7 @@ def assert_same(found, other, factor=1.0, atol=1e-10):
 # issue 19, item 1
 @pytest.mark.parametrize("formed", [False, True])
 @invariant(
-    60,
+    40,
     kind=st.sampled_from(sorted(KINDS)),
     method=st.sampled_from(sorted(METHODS)),
     scale=st.sampled_from(SCALES),

@@ -164,7 +164,7 @@ def test_a_column_that_is_left_out_raises_the_penalty():  # issue 18, item 8
     assert checked_dual(columns, dual, 2).rho == 1.5**2
 
 
-SEEDS = 32
+SEEDS = 28
 """Cases of hard families; tools/false_proofs.py tries thousands."""
 
 
@@ -175,7 +175,7 @@ def test_hard_families_have_no_false_dual(part):  # issue 18, item 8
         for wrong in check_duals(seed):
             assert not wrong, f"seed {seed}, {exact_case(seed).family}: {wrong}"
             counted += 1
-    assert counted > 100
+    assert counted > 80
 
 
 def test_the_largest_eigenvalue_of_a_large_matrix_is_confirmed(monkeypatch):  # issue 18, item 1

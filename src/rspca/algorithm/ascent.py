@@ -7,7 +7,8 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.alike import block_ends
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import SwappedSupport, improved, search
+from rspca.algorithm.gram_search import improved, search
+from rspca.algorithm.gram_swaps import SwappedSupport
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, refitted_end, swap_each
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, no_swap_outside_gains, pool_around
 from rspca.algorithm.route import Route

@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import swap_features
+from rspca.algorithm.gram_swaps import swap_features
 from rspca.base.types import Array
 from rspca.linalg.eigen import leading_pairs
 from rspca.linalg.vectors import TIED, largest_values, nonzeros

@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import swap_features
+from rspca.algorithm.gram_swaps import swap_features
 from rspca.algorithm.promising import chosen_by_directions, pool_size
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import SharedWork

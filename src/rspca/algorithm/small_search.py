@@ -9,7 +9,8 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import SwappedSupport, best_of_distinct, ranked, with_lowest_copies
+from rspca.algorithm.gram_search import best_of_distinct, ranked, with_lowest_copies
+from rspca.algorithm.gram_swaps import SwappedSupport
 from rspca.base.types import Array
 from rspca.linalg.vectors import TIED
 
@@ -90,7 +91,7 @@ def _power_step(gradients: Array, inside: Array) -> Array:
 def swapped(A: Array, supports: Array) -> list[SwappedSupport]:
     """Swap one feature of each support for another while that gains variance, all supports at once.
 
-    The formulas are those of `gram_search.swap_features`: they tell which swaps gain. The most promising one is made.
+    The formulas are those of `gram_swaps.swap_features`: they tell which swaps gain. The most promising one is made.
     """
     diagonal, ends = A.diagonal(), list[SwappedSupport]()
     moves, before = np.zeros(len(supports), dtype=np.intp), np.full(len(supports), -np.inf)
