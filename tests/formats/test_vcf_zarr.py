@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -186,6 +187,26 @@ def test_a_store_as_vcf2zarr_writes_it_without_chunks_of_zeros(tmp_path):
     chunks_of(tmp_path / "h.vcz", "variant_contig")[0].unlink()
     with pytest.raises(ValueError, match=r"1 of the 1 chunks of variant_contig are not stored, and would be read as 0"):
         rspca.read(tmp_path / "h.vcz")
+
+
+# issue 20, item 2: what vcf2zarr writes, with the files and chunks of its own
+@pytest.mark.skipif(shutil.which("vcf2zarr") is None, reason="vcf2zarr is not installed: pip install 'bio2zarr[vcf]'")
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_what_vcf2zarr_writes_is_read(tmp_path, missing):
+    alleles = np.maximum(calls(missing=missing), -1)
+    people = "\t".join(f"I{i}" for i in range(M))
+    lines = ["##fileformat=VCFv4.3", "##contig=<ID=7>", '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">']
+    lines.append(f"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t{people}")
+    for j, row in enumerate(alleles):
+        written = "\t".join("/".join("." if allele < 0 else str(allele) for allele in pair) for pair in row)
+        lines.append(f"7\t{10 * j + 10}\t.\tG\tA\t.\t.\t.\tGT\t{written}")
+    (tmp_path / "g.vcf").write_text("\n".join(lines) + "\n")
+    command = ["vcf2zarr", "convert", "--no-progress", "g.vcf", "g.vcz"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    table = rspca.read(tmp_path / "g.vcz")
+    np.testing.assert_allclose(as_array(table), filled(counts(alleles)), atol=1e-12)
+    assert table.feature_names[0] == "7:10:G:A"
+    assert table.samples["iid"][3] == "I3"
 
 
 def test_a_store_is_read_where_an_event_loop_runs_as_in_a_notebook(tmp_path):
