@@ -13,6 +13,7 @@ from support.commandline import call, one_line
 
 import rspca
 from rspca.formats import registry
+from rspca.formats.zarr_arrays import read_slice
 from rspca.operators.plink import PackedOperator
 
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tools"))
@@ -207,6 +208,20 @@ def test_what_vcf2zarr_writes_is_read(tmp_path, missing):
     np.testing.assert_allclose(as_array(table), filled(counts(alleles)), atol=1e-12)
     assert table.feature_names[0] == "7:10:G:A"
     assert table.samples["iid"][3] == "I3"
+
+
+def test_a_chunk_of_text_that_asks_for_all_memory_is_damaged(tmp_path, monkeypatch):
+    vcf_store(tmp_path / "g.vcz", calls())
+
+    def unpacked(array, part):
+        raise MemoryError("Unable to allocate 31.9 GiB")
+
+    monkeypatch.setattr("rspca.formats.zarr_arrays._unpacked", unpacked)
+    root = zarr.open_group(str(tmp_path / "g.vcz"), mode="r")
+    with pytest.raises(ValueError, match="here is damaged: sample_id cannot be unpacked"):
+        read_slice(root["sample_id"], slice(None), "here")
+    with pytest.raises(MemoryError):  # of numbers, there may be too many
+        read_slice(root["call_genotype"], slice(None), "here")
 
 
 def test_a_store_is_read_where_an_event_loop_runs_as_in_a_notebook(tmp_path):
