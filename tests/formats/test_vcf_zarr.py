@@ -1,6 +1,8 @@
 """VCF Zarr stores: the calls of the dense matrix, packed; damage in one line."""
 
 import asyncio
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -143,7 +145,15 @@ def other_alleles(path):
     zarr.open_group(str(path), mode="r+")["call_genotype"][0, 0, 0] = 7
 
 
+def empty_chunks(path):
+    file = path / "variant_position" / "zarr.json"
+    described = json.loads(file.read_text())
+    described["chunk_grid"]["configuration"]["chunk_shape"] = [0]
+    file.write_text(json.dumps(described))
+
+
 DAMAGE = {
+    "empty chunks": (empty_chunks, "is damaged: variant_position has chunks of shape (0,)"),
     "truncated": (cut, "is damaged: call_genotype cannot be unpacked"),
     "wrong magic": (noise, "is not a Zarr store"),
     "shard missing": (lambda path: chunks_of(path, "call_genotype")[1].unlink(), "1 of the 6 chunks of call_genotype"),
@@ -164,7 +174,7 @@ def test_damaged_stores_are_refused_in_one_line(tmp_path, name):
     vcf_store(tmp_path / "g.vcz", calls())
     damage, said = DAMAGE[name]
     damage(tmp_path / "g.vcz")
-    with pytest.raises(ValueError, match=said) as error:
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
         rspca.read(tmp_path / "g.vcz")
     assert "g.vcz" in str(error.value)
     assert "\n" not in str(error.value)
