@@ -109,9 +109,9 @@ def read_slice(array: Any, part: Any, where: str) -> Array:
             return _unpacked(array, part)
         with ThreadPoolExecutor(1, "rspca-unpack") as elsewhere:  # in a notebook
             return elsewhere.submit(_unpacked, array, part).result()
-    except MemoryError:
-        raise
     except Exception as error:  # codecs raise RuntimeError, ValueError, OSError and their own
+        if isinstance(error, MemoryError) and array.dtype.kind in "biuf":  # a chunk of text has its own count of texts
+            raise
         raise ValueError(f"{where} is damaged: {array.path} cannot be unpacked ({reason(error)}).") from error
 
 
@@ -122,9 +122,18 @@ def _unpacked(array: Any, part: Any) -> Array:
     """
     import zarr
 
-    with zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}), asyncio.Runner() as runner:
-        runner.get_loop().set_default_executor(InThisThread(1))
-        return np.asarray(runner.run(array._async_array.getitem(part)))  # `async_array` only in late versions of zarr 3
+    loop = asyncio.new_event_loop()  # asyncio.Runner would write out the array, in a message about signals
+    try:
+        loop.set_default_executor(InThisThread(1))
+        with zarr.config.set({"async.concurrency": CHUNKS_AT_ONCE}):
+            return np.asarray(loop.run_until_complete(array._async_array.getitem(part)))  # zarr 3.1.0 has no other name
+    finally:
+        interrupted = asyncio.all_tasks(loop)
+        for task in interrupted:
+            task.cancel()
+        if interrupted:
+            loop.run_until_complete(asyncio.gather(*interrupted, return_exceptions=True))
+        loop.close()
 
 
 def check_chunks_fit(array: Any, limit: int, where: str) -> None:

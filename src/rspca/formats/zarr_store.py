@@ -103,6 +103,8 @@ def check_array(array: Any, path: Path, missing_chunks: str = "error") -> int:
     if folder.resolve() != path.resolve() / array.path:
         raise RefusedFile(f"{path}: {shown(array.path)} is a link to another place. Copy the data into the store.")
     grid = array.shards or array.chunks
+    if min((*grid, *array.chunks), default=1) < 1:
+        raise RefusedFile(f"{path} is damaged: {shown(array.path)} has chunks of shape {shown(grid)}.")
     expected = prod(-(-side // step) for side, step in zip(array.shape, grid, strict=True))
     if not has_room(chunk_bytes(array)):
         size = readable(chunk_bytes(array))
