@@ -99,6 +99,9 @@ CORE_TIME, CORE_ROUND_TIME = 0.5, 0.3
 """Shares of the time left for cores before other bounds have had theirs, and for one row dual: not tuned."""
 CORE_LEAST_GAIN = 0.05
 """Share of the gap that a row dual must gain for the next one of the same core to be tried: not tuned."""
+CORE_GRID = 24
+"""Numbers of features for which row duals of a core are computed where the bound needs them; more follow from their
+growth: not tuned."""
 CORE_ROWS = 1000
 """Features outside of a core whose largest entries with each other are computed again: not tuned."""
 CORE_EVALUATIONS = 100.0
