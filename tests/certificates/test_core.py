@@ -22,6 +22,7 @@ from rspca.certificates.bounds.core import (
 from rspca.certificates.bounds.elimination import streamed_rows
 from rspca.certificates.bounds.gram import soft_thresholded
 from rspca.certificates.bounds.limits import GroupLimits
+from rspca.certificates.bounds.row_dual import growth, row_dual_of_one
 from rspca.certificates.core_stage import Core, CoreProof, core_sizes, of_data, of_gram
 from rspca.certificates.progress import Progress
 from rspca.certificates.proof_state import ProofState
@@ -84,13 +85,25 @@ def test_a_core_of_data_is_true_before_and_after_each_dual(seed):  # issue 18, i
                     lambda: core.improve(k, 0.0, lambda: next(calls) > 30),
                     lambda: core.improve(k - 1, 0.0, lambda: next(calls) > 60)):  # fmt: skip
         improve()
-        assert core.upper(0.5 * best)[0] >= best - slack
+        assert core.upper(0.5 * best, never)[0] >= best - slack
+        assert core.upper(0.5 * best, lambda: True)[0] >= best - slack
         for count, value in enumerate(core.bounds[1:], 1):
             inside = one.A[np.ix_(core.features, core.features)]
             assert value >= optimum(inside, min(count, len(inside))) - slack
         if core.excludes_rest(best):
             assert set_of_better(one.A, k, best + slack) <= set(core.features.tolist())
             assert set_of_better(one.A, k, best + slack) <= set(core.possible(best).tolist())
+
+
+@given(seeds)
+def test_the_growth_of_a_row_dual_bounds_it_for_more_features(seed):  # issue 18, item 8
+    A, rng = case(seed).A, np.random.default_rng(seed)
+    Q, theta = rng.standard_normal(A.shape) * np.abs(A).max(), float(np.abs(A).max()) * 10.0 ** rng.uniform(-2, 1)
+    for base in range(1, len(A) + 1):
+        value, each = row_dual_of_one(A, base, Q, theta), growth(base, Q, theta)
+        for size in range(base, len(A) + 1):
+            exact = row_dual_of_one(A, size, Q, theta)
+            assert value + (size - base) * each >= exact * (1.0 - 1e-12)
 
 
 def set_of_better(A, k, least):
@@ -110,7 +123,7 @@ def test_a_core_is_true_for_the_supports_that_groups_allow(seed):  # issue 18, i
     core = Core(of_gram(A, k, limits), k, drawn_core(seed, n, k + 1))
     core.relax(never)
     core.improve(k, 0.0, never)
-    assert core.upper(0.9 * best)[0] >= best * (1.0 - 1e-12)
+    assert core.upper(0.9 * best, never)[0] >= best * (1.0 - 1e-12)
     if core.excludes_rest(0.9 * best):
         better = {int(i) for S in allowed if variance_of(A, S) > 0.9 * best for i in S}
         assert better <= set(core.possible(0.9 * best).tolist())

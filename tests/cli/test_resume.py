@@ -11,7 +11,7 @@ from support.commandline import TESTS, call, interrupt, one_line, rspca_command,
 
 import rspca
 from rspca.analysis import stability
-from rspca.certificates import strategy
+from rspca.certificates import in_memory
 from rspca.cli.support.checkpoint import Partial
 from rspca.cli.support.locks import LOCK
 
@@ -98,7 +98,7 @@ def test_certificates_are_kept_with_their_components(folder):
 
 
 def test_a_proof_that_was_interrupted_is_no_finished_component(folder):
-    with mock.patch.object(strategy, "in_memory", interrupt):
+    with mock.patch.object(in_memory, "in_memory", side_effect=lambda *_, **__: interrupt()):
         result = call("fit", "table.csv", "-k", "3", "-n", "2", "--certify", cwd=folder)
     assert result.returncode == 130
     assert one_line(result.stderr) == "rspca: interrupted; no component was found yet."

@@ -102,10 +102,10 @@ def _of_core(op: OperatorMixin, k: int, largest: np.ndarray, rng: np.random.Gene
     def clock() -> bool:
         return next(left, None) is None
 
-    found = [("core, rows", core.upper(known)[0])]
+    found = [("core, rows", core.upper(known, bool)[0])]
     core.relax(clock)
-    found.append(("core, semidefinite dual", core.upper(known)[0]))
+    found.append(("core, semidefinite dual", core.upper(known, bool)[0]))
     for size in (k, int(rng.integers(1, k))):
         core.improve(size, 0.0, clock)
-        found.append((f"core, row dual of {size}", core.upper(known)[0]))
+        found.append((f"core, row dual of {size}", core.upper(known, bool)[0]))
     return found

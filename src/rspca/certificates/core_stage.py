@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from rspca.certificates.bounds.elimination import by_blocks
 from rspca.certificates.bounds.gram import top_sum
 from rspca.certificates.bounds.joint_rows import RowDual
 from rspca.certificates.bounds.limits import GroupLimits
-from rspca.certificates.bounds.row_dual import best_row_dual_of_one, from_multiplier, row_dual_of_one
+from rspca.certificates.bounds.row_dual import best_row_dual_of_one, from_multiplier, growth, row_dual_of_one
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.progress import Progress
 from rspca.operators.base import OperatorMixin, chunks
@@ -77,6 +78,8 @@ class Core:
             self.rest = Rest(entries.diagonal[others], *_largest_outside(entries, features, others, k), k)
         self.duals: list[RowDual] = []
         """Row duals, the first from the semidefinite dual."""
+        self._known: dict[tuple[int, int], tuple[float, float]] = {}
+        """Bounds of row duals for some numbers of features, and their growth, by number of the dual."""
 
     def relax(self, clock: Clock) -> None:
         """Bound by the semidefinite dual, from which row duals start."""
@@ -94,16 +97,25 @@ class Core:
         self.bounds[size] = min(self.bounds[size], found.upper)
         self._improved(self.bounds)
 
-    def refined(self, size: int) -> float:
-        """Return the least bound on so many features that known row duals have."""
-        return min((row_dual_of_one(self.allowed, size, dual.Q, dual.theta) for dual in self.duals[1:]), default=np.inf)
+    def refined(self, size: int, clock: Clock) -> float:
+        """Return the least bound on so many features that known row duals have, computed for some numbers alone."""
+        step = -(-self.k // budgets.CORE_GRID)
+        base, bounds = max(size // step * step, min(size, 1)), [np.inf]
+        for number, dual in enumerate(self.duals[1:]):
+            if (number, base) not in self._known and not clock() and base > 0 and np.isfinite(dual.upper):
+                value = row_dual_of_one(self.allowed, base, dual.Q, dual.theta)
+                self._known[number, base] = value, growth(base, dual.Q, dual.theta)
+            if (number, base) in self._known:
+                value, each = self._known[number, base]
+                bounds.append(value + (size - base) * each)
+        return min(bounds)
 
-    def upper(self, lower: float) -> tuple[float, int]:
+    def upper(self, lower: float, clock: Clock) -> tuple[float, int]:
         """Return a bound on all supports of k features, and the number of features of the core that it hinges on."""
         own = float(self.bounds[self.k])
         if self.rest is None:
             return own + self.slack, self.k
-        value, outside = self.rest.least(self.bounds, max(own, lower), self.refined)
+        value, outside = self.rest.least(self.bounds, max(own, lower), partial(self.refined, clock=clock))
         return value + self.slack, self.k - outside
 
     def excludes_rest(self, lower: float) -> bool:
@@ -181,7 +193,7 @@ class CoreProof:
             for _ in range(budgets.CORE_ROUNDS):
                 enough = (1.0 + self._run.tol) * self._run.lower * hinge / self.k
                 core.improve(hinge, enough, self._round_clock())
-                before, (upper, hinge) = upper, core.upper(self._run.lower)
+                before, (upper, hinge) = upper, core.upper(self._run.lower, self._run.out_of_time)
                 self._tell(upper)
                 if core.excludes_rest(self._run.lower):
                     self.possible = core.possible(self._run.lower)

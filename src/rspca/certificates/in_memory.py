@@ -71,7 +71,9 @@ def in_memory(run: Progress, A: Array, k: int, *, left_by_dual: bool = False) ->
             return
         if outcome is not None and is_near(run, outcome) and not run.finished():
             dual_search = DualSearch(of_gram(A, partial(_with_variance, A)), k, outcome)
-            dual_search.go_on(run, run.until(budgets.SCORE_SEARCH_TIME))
+            has_rows = len(A) <= budgets.ROW_DUAL_FEATURES
+            share = budgets.SCORE_SEARCH_FIRST_TIME if has_rows else budgets.SCORE_SEARCH_TIME
+            dual_search.go_on(run, run.until(share))
     if run.finished():
         return
 

@@ -34,6 +34,8 @@ class Progress:
         self.parent, self.engine = parent, "numpy"
         self.bounds: list[Bound] = []
         self.survivors, self.nodes, self.started = 0, 0, time.perf_counter()
+        self.compiled = 0.0
+        """Seconds that were spent compiling, on top of the time for the proof."""
 
     def out_of_time(self) -> bool:
         """Return whether the time is up."""
@@ -44,9 +46,9 @@ class Progress:
         return max(self.deadline - time.perf_counter(), 0.0)
 
     def until(self, share: float) -> Callable[[], bool]:
-        """Return a clock that runs out after this share of the time that is left."""
-        end = time.perf_counter() + share * self.seconds_left()
-        return lambda: time.perf_counter() >= end
+        """Return a clock that runs out after this share of the time that is left; compiling stops it."""
+        end, compiled = time.perf_counter() + share * self.seconds_left(), self.compiled
+        return lambda: time.perf_counter() >= end + self.compiled - compiled
 
     def finished(self) -> bool:
         """Return whether there is nothing more to prove, or no time."""
@@ -82,6 +84,7 @@ class Progress:
         seconds = time.perf_counter() - began
         for run in self._with_parents():
             run.deadline += seconds
+            run.compiled += seconds
         if is_new:
             self._report_compiling(1, seconds)
 

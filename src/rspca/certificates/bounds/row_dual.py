@@ -16,6 +16,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.certificates import budgets
+from rspca.certificates.bounds.gram import EPS
 from rspca.certificates.bounds.joint_rows import RowDual, Sparsity, row_dual, smooth_row_dual
 from rspca.certificates.bounds.smoothed import descended
 
@@ -23,6 +24,17 @@ from rspca.certificates.bounds.smoothed import descended
 def row_dual_of_one(A: Array, k: int, Q: Array, theta: float) -> float:
     """Return the bound on the variance of k features that Q and theta have; infinity where theta is zero."""
     return row_dual(A, Sparsity(1, k, k, k), Q, theta) if theta > 0.0 else np.inf
+
+
+def growth(k: int, Q: Array, theta: float) -> float:
+    """Return how much the bound of Q and theta grows, at most, with each feature beyond k.
+
+    T_s(q_i^2) <= T_k(q_i^2) + (s - k) c for s >= k, c the largest of the entries that follow the k largest of each row.
+    So the matrix grows by no more than (s - k) c / theta in each direction, and the term s theta by (s - k) theta.
+    """
+    n = Q.shape[1]
+    following = 0.0 if k >= n else float(np.partition(Q**2, n - 1 - k, axis=1)[:, n - 1 - k].max())
+    return (theta + following / theta) * (1.0 + 8.0 * EPS)
 
 
 def from_multiplier(A: Array, k: int, multiplier: Array) -> RowDual:
