@@ -92,7 +92,7 @@ CORE_MAX_K = 500
 """k up to which a core is tried: half of its features: not tuned."""
 CORE_RELAXATION_STEPS = 20
 """Steps of the semidefinite dual that the row dual of a core starts from; from 150 it is no better on Alon, Khan,
-HapMap3 and HGDP."""
+HapMap3 and HGDP: benchmarks/certificates.py."""
 CORE_ROUNDS = 4
 """Row duals of one core, the first for k features, the others for as many as the bound hinges on: not tuned."""
 CORE_TIME, CORE_ROUND_TIME = 0.5, 0.3
@@ -247,10 +247,10 @@ ROW_DUAL_SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 """Widths of smoothing for the row dual of one component, which starts near its best: not tuned."""
 ROW_DUAL_UNIT = 5.0
 """Unit of the row dual, as a multiple of its first theta. 200 features of Khan, k = 50, after 1.5 s: gap 1.9 % at 0.1,
-0.5 % at 1, 0.3 % at 3 and at 10."""
+0.5 % at 1, 0.3 % at 3 and at 10: benchmarks/certificates.py."""
 ROW_DUAL_STEPS = 60
 """Steps of L-BFGS at each of them. 200 features of Khan, k = 50: gap 0.19 % after 3 s; with 200 steps 0.12 % after 11;
-of HapMap3, k = 20: 0.026 % after 4 s, and 0.015 % after 8."""
+of HapMap3, k = 20: 0.026 % after 4 s, and 0.015 % after 8: benchmarks/certificates.py."""
 ROW_DUAL_LEAST_GAIN = 0.05
 """Share of the gap that a finer smoothing must gain for the next to be tried: not tuned."""
 ROW_DUAL_TIME = 0.5
