@@ -8,7 +8,7 @@ import pytest
 import rspca
 from rspca.algorithm import budgets, component
 from rspca.algorithm.feature_limits import Choice, Groups
-from rspca.algorithm.gram_search import search
+from rspca.algorithm.gram_search import improved, search
 from rspca.algorithm.small_search import is_small, search_small, swapped
 
 
@@ -97,3 +97,23 @@ def test_small_data_are_not_drawn_from(monkeypatch):  # issue 16, item 6: no fix
 def test_one_huge_feature_does_not_join_twice():
     A = np.diag([6e14, 0.02, 0.4]) + 0.01
     assert search_small(A, 2, known=[])[0].support.tolist() == [0, 1]  # the others tie, in ten digits
+
+
+def test_opposite_features_are_as_good_as_equal_ones():  # issue 16, item 6
+    """Loadings of one sign have no variance at all where two features are opposite."""
+    A = np.diag([1.0, 1.0, 4.0, 1.0, 4.0, 1.0, 4.0])
+    A[2, 4] = A[4, 2] = -4.0
+    A[0, 6] = A[6, 0] = 2.0
+    assert search_small(A, 2, known=[])[0].support.tolist() == [2, 4]
+    assert search_small(A, 2, known=[np.array([2, 4])])[0].variance == pytest.approx(8.0)
+    assert improved(A, Choice(np.arange(7)), [np.array([2, 4])])[0].variance == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_signs_of_features_do_not_matter(seed):  # issue 16, item 6
+    A, signs = gram(30, seed=seed), np.random.default_rng(seed).choice([-1.0, 1.0], 30)
+    flipped = signs[:, None] * A * signs
+    for k in (2, 5, 12):
+        one, other = search_small(A, k, known=[])[0], search_small(flipped, k, known=[])[0]
+        assert other.support.tolist() == one.support.tolist()
+        assert other.variance == pytest.approx(one.variance, rel=1e-12)

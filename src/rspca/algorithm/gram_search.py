@@ -63,7 +63,7 @@ def search(
     starts = [grow(A, k, starting_features(A, k), choice)]
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
     if known:
-        starts.append(refitted(A, np.array(known), np.ones((len(known), k))))
+        starts.append(with_leading_loadings(A, known))
     candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
     return _exchanged(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
 
@@ -73,7 +73,7 @@ def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSuppor
     unit = _unit_of(A)
     if unit != 1.0:
         return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
-    starts = refitted(A, np.array(known), np.ones((len(known), len(known[0]))))
+    starts = with_leading_loadings(A, known)
     return _exchanged(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
 
 
@@ -318,6 +318,13 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
         length = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
         v = np.divide(v, length, out=np.full_like(v, S.shape[1] ** -0.5), where=length > 0.0)
     return Candidates(S, v[:, :, 0], np.sum(v * (inside @ v), axis=(1, 2)))
+
+
+def with_leading_loadings(A: Array, supports: list[Array]) -> Candidates:
+    """Return supports of one size with their best loadings: power steps from given signs could miss other signs."""
+    S = np.array(supports)
+    values, vectors = np.linalg.eigh(A[S[:, :, None], S[:, None, :]])
+    return Candidates(S, vectors[:, :, -1], values[:, -1])
 
 
 def gradients_of(A: Array, S: Array, v: Array) -> Array:

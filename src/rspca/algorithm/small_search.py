@@ -9,7 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import best_of_distinct, ranked, with_lowest_copies
+from rspca.algorithm.gram_search import best_of_distinct, ranked, with_leading_loadings, with_lowest_copies
 from rspca.algorithm.gram_swaps import SwappedSupport
 from rspca.base.types import Array
 from rspca.linalg.vectors import TIED
@@ -26,9 +26,11 @@ def search_small(A: Array, k: int, *, known: list[Array]) -> list[SwappedSupport
     Supports grow from every feature, and `known` ones join them. Single features of the best ones are swapped.
     """
     A = (A + A.T) / 2.0
-    inside = np.vstack([grown(A, k), _masks(known, len(A))])
-    variances = refitted_variances(A, inside)
-    supports = inside.nonzero()[1].reshape(len(inside), k)
+    inside, gradients = grown(A, k)
+    supports, variances = inside.nonzero()[1].reshape(len(inside), k), refitted_variances(A, inside, gradients)
+    if known:
+        others = with_leading_loadings(A, known)
+        supports, variances = np.vstack([supports, others.supports]), np.concatenate([variances, others.variances])
     best = best_of_distinct(supports, variances, finalists_of(len(A)))
     ends, choice = ranked(swapped(A, supports[best])), Choice(np.arange(len(A)))
     least = (1.0 - budgets.SMALL_NEAR_BEST) * ends[0].variance
@@ -41,17 +43,11 @@ def finalists_of(p: int) -> int:
     return min(max(share, budgets.SMALL_MIN_FINALISTS), budgets.SMALL_FINALISTS)
 
 
-def _masks(supports: list[Array], p: int) -> Array:
-    inside = np.zeros((len(supports), p), dtype=bool)
-    for row, support in zip(inside, supports, strict=True):
-        row[support] = True
-    return inside
-
-
-def grown(A: Array, k: int) -> Array:
+def grown(A: Array, k: int) -> tuple[Array, Array]:
     """Return supports of k features as rows of a mask, grown from every feature by that of largest predicted gain.
 
-    It is that of `gram_search.grow`. After each feature power steps within the support refit the loadings.
+    It is that of `gram_search.grow`. After each feature power steps within the support refit the loadings; the second
+    result are the products of A with them.
     """
     p, diagonal = len(A), A.diagonal()
     each, inside = np.arange(p), np.eye(p, dtype=bool)
@@ -68,12 +64,14 @@ def grown(A: Array, k: int) -> Array:
             vectors = _power_step(gradients, inside)
             gradients = vectors @ A
         variances = np.einsum("ij,ij->i", vectors, gradients)
-    return inside
+    return inside, gradients
 
 
-def refitted_variances(A: Array, inside: Array) -> Array:
-    """Return the variances that a few power steps within each support reach."""
-    gradients = inside @ A
+def refitted_variances(A: Array, inside: Array, gradients: Array) -> Array:
+    """Return the variances that a few power steps within each support reach, the first along the gradients.
+
+    These know the signs of the features: loadings of one sign may have no variance where features are opposite.
+    """
     for _ in range(budgets.SMALL_REFIT_STEPS):
         vectors = _power_step(gradients, inside)
         gradients = vectors @ A
