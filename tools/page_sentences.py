@@ -52,7 +52,7 @@ def tests_of_noise() -> str:
 
 def fuzzed() -> str:
     """Return the size of the fuzzing campaign and the crashes of its last round, for docs/reliability_input.md."""
-    inputs, minutes = matched(r"^all rounds: ([\d,]+) inputs in ([\d.]+) CPU minutes", "fuzz")
+    inputs, minutes = re.findall(r"^all rounds: ([\d,]+) inputs in ([\d.]+) CPU minutes", result("fuzz"), re.M)[-1]
     last, crashes = re.findall(r"^in all ([\d,]+) inputs, .* (\d+) crashes? of \d+ kinds?", result("fuzz"), re.M)[-1]
     return paragraph(
         f"""In all, {inputs} damaged inputs were tried in {minutes} CPU minutes. In the last round {crashes} of
