@@ -69,6 +69,14 @@ STEPS = (
     _benchmark("budgets", writes=("budgets.csv",)),
     _benchmark("centering"),
     _benchmark("certificates"),
+    Step(
+        "certificates_middle", ("benchmarks/certificates.py", "--middle", "--seconds", "60"),
+        ("benchmarks/results/certificates-middle-60s.txt",),
+    ),
+    Step(
+        "certificates_middle_10s", ("benchmarks/certificates.py", "--middle", "--seconds", "10"),
+        ("benchmarks/results/certificates-middle-10s.txt",),
+    ),
     _benchmark("joint"),
     _benchmark("joint_constrained"),
     _benchmark("joint_certificates"),
