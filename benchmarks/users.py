@@ -4,6 +4,7 @@
     python benchmarks/users.py --rows "k = 20"   rows whose name has this in it; writes users_part.txt and .csv
     python benchmarks/users.py --quick           one repetition of each row; writes users_part.txt and .csv
     python benchmarks/users.py --resume          after a run with the same options that was stopped, of the same code
+    python benchmarks/users.py --kept            the table of what such a run has; the rest is said to be absent
 
 Both sides run strictly in turn in one process. A ratio is the median of 7 ratios of neighbors, of 3 where a turn takes
 more than 3 s, once with the threads that BLAS takes by itself and once with one thread. Repetition i of our side has
@@ -195,7 +196,7 @@ class Kept:
         for source in sorted([*(HERE.parent / "src").rglob("*.py"), *HERE.glob("users*.py")]):
             digest.update(source.read_bytes())
         self._code, self._lines = digest.hexdigest(), list[dict[str, Any]]()
-        if options.resume and KEPT.exists():
+        if (options.resume or options.kept) and KEPT.exists():
             self._lines = [json.loads(line) for line in KEPT.read_text().splitlines()]
             self._lines = [line for line in self._lines if line["code"] == self._code]
 
@@ -204,6 +205,9 @@ class Kept:
         known = [line["result"] for line in self._lines if (line["data"], line["one_thread"]) == (name, one_thread)]
         if known:
             yield from known
+            return
+        if options.kept:
+            yield from ({"row": row.name, "failed": "not in this run"} for row in ROWS if row.data == name)
             return
         found = []
         for result in measured(name, options, one_thread=one_thread):
@@ -382,6 +386,7 @@ def main() -> int:
     parser.add_argument("--size", type=float, default=2.0, help="GB of the mapped file (default 2; the issue has 8)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine; not for the cluster")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped, of the same code")
+    parser.add_argument("--kept", action="store_true", help="measure nothing: the table of a run that was stopped")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")
     parser.add_argument("--write-reference", type=Path, metavar="FILE", help="fit all rows and keep variances in FILE")
     parser.add_argument("--seconds", type=float, default=600, help="for a row of FILE; call again for its other seeds")
