@@ -211,12 +211,13 @@ def test_a_stability_that_was_stopped_goes_on_to_the_same_bits(options, monkeypa
         ("features", np.array([99] * 6)),
         ("lengths", np.array([1, 1])),
         ("cosines", np.array([np.nan, 1.0])),
+        ("lengths", None),
     ],
 )
 def test_halves_that_cannot_be_of_the_components_are_refused(name, values):  # issue 19, item 9
     model, kept = rspca.SparsePCA(2, k=3, random_state=0).fit(WINE), []
     model.stability(WINE, 1, 0, on_halves=lambda halves: kept.append(halves.arrays()))
-    with pytest.raises(ValueError, match="halves"):
+    with pytest.raises(ValueError, match=r"earlier cannot be continued: .*halves.* Give what on_halves"):
         model.stability(WINE, 1, 0, earlier=kept[0] | {name: values})
 
 

@@ -47,6 +47,8 @@ class Halves:
 
     def continued(self, arrays: dict[str, Array], n: int) -> Halves:
         """Take back what `arrays` returned, of the same components of n features; raise if it cannot be theirs."""
+        if not isinstance(arrays, dict) or any(not isinstance(arrays.get(name), np.ndarray) for name in self.arrays()):
+            raise ValueError("these are not the arrays of halves that Halves.arrays returns")
         count, lengths, features, times = (arrays[name] for name in ("count", "lengths", "features", "times"))
         r, sums = len(self.found), [arrays["cosines"].copy(), arrays["overlaps"].copy()]
         if any(numbers.dtype.kind != "i" for numbers in (count, lengths, features, times)) or count.shape or count < 1:

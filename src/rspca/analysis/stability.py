@@ -171,7 +171,12 @@ def _begun(found: Sequence[Loadings], given: OperatorMixin, loop: HalvesOptions,
     """Return the halves of a run that was stopped, or none."""
     halves = Halves(found)
     if loop.earlier is not None:
-        halves.continued(loop.earlier, given.shape[1])
+        try:
+            halves.continued(loop.earlier, given.shape[1])
+        except ValueError as error:
+            raise ValueError(
+                f"{argument('earlier')} cannot be continued: {error}. Give what on_halves was called with, as arrays()."
+            ) from error
     if halves.count > 2 * n_pairs:
         raise ValueError(f"{argument('earlier')} has {halves.count} halves; n_pairs={n_pairs} has {2 * n_pairs}.")
     return halves
