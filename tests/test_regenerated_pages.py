@@ -12,6 +12,8 @@ import pages  # noqa: E402
 
 ONCE = {"benchmarks/results/users_reference.json"}
 """Values of the code before issue 16, which nothing may write again."""
+RECORD = {"tools/results/pages.json"}
+"""Which steps have finished with which code: written by `make pages` itself."""
 
 
 def tracked(*folders):
@@ -26,7 +28,7 @@ def tracked(*folders):
 def test_every_result_and_figure_has_a_step():
     written = {place for step in pages.STEPS for place in pages.contents(step.files())}
     folders = ("benchmarks/results", "tools/results", "experiments/results", "docs/figures", "docs/_static")
-    assert tracked(*folders) - written - ONCE == set()
+    assert tracked(*folders) - written - ONCE - RECORD == set()
 
 
 def test_every_step_runs_a_script_that_exists():
@@ -46,7 +48,7 @@ def small(tmp_path, monkeypatch):
         pages.Step("page", ("tools/page.py",), ("page.md",), is_page=True),
     )
     monkeypatch.setattr(pages, "ROOT", tmp_path)
-    monkeypatch.setattr(pages, "DONE", tmp_path / "tools" / ".cache" / "pages.json")
+    monkeypatch.setattr(pages, "DONE", tmp_path / "tools" / "results" / "pages.json")
     monkeypatch.setattr(pages, "STEPS", steps)
     return tmp_path
 
@@ -73,3 +75,46 @@ def test_a_step_that_fails_is_named_and_run_again(small, capfd):
 def test_a_step_without_a_name_in_the_table_is_refused(small):
     with pytest.raises(SystemExit, match="There is no step misspelt; there are measure, page"):
         pages.main(["misspelt"])
+
+
+def test_comments_and_docstrings_are_no_code(small):
+    step, source = pages.STEPS[0], small / "src" / "package.py"
+    source.write_text("def f():\n    return 1\n")
+    before = pages.code_digest(step)
+    source.write_text('"""A module."""\n\ndef f():\n    """Return one."""  # always\n    return 1\n')
+    assert pages.code_digest(step) == before
+    source.write_text("def f():\n    return 2\n")
+    assert pages.code_digest(step) != before
+
+
+def test_command_line_report_and_plots_do_not_count_where_they_are_not_used(small):
+    library, whole = (pages.Step("measure", ("tools/measure.py",), (), uses_shells=uses) for uses in (False, True))
+    before = pages.code_digest(library), pages.code_digest(whole)
+    (small / "src" / "report").mkdir()
+    (small / "src" / "report" / "page.py").write_text("colors = 3\n")
+    after = pages.code_digest(library), pages.code_digest(whole)
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+def test_scripts_count_that_a_script_imports_and_no_others(small):
+    step, folder = pages.STEPS[0], small / "tools"
+    (folder / "common.py").write_text("import deeper\n")
+    (folder / "deeper.py").write_text("depth = 1\n")
+    (folder / "measure.py").write_text("from common import deeper\n")
+    before = pages.code_digest(step)
+    (folder / "page.py").write_text("other = 1\n")
+    assert pages.code_digest(step) == before
+    (folder / "deeper.py").write_text("depth = 2\n")
+    assert pages.code_digest(step) != before
+
+
+def test_no_step_is_begun_that_would_end_too_late(small, capfd):
+    assert pages.main([]) == 0
+    (small / "src" / "package.py").write_text("changed = True\n")
+    done = pages.finished_steps()
+    pages.DONE.write_text(f'{{"measure": {{"code": "{done["measure"].code}", "minutes": 30.0}}}}')
+    capfd.readouterr()
+    assert pages.main(["--minutes", "20"]) == 0
+    assert "not begun, for want of time: measure" in capfd.readouterr().out
+    assert (small / "number.txt").read_text() == "1"

@@ -4,14 +4,19 @@
     python tools/pages.py speed paper      these steps, whatever their age, and the pages made of results
     python tools/pages.py --list           the steps, what they write, and whether they are of this code
 
-A run that is stopped goes on at the step where it stopped: a finished step is noted with a digest of the code that it
-ran, and is left out while that code stays the same. Steps run strictly one after another, as most of them measure time:
-leave the machine alone. A step that fails is named at the end; the files of the others are kept.
+    python tools/pages.py --minutes 90     no step is begun that would end later than that, as far as is known
+
+A run that is stopped goes on at the step where it stopped, on another machine too: a finished step is noted in
+tools/results/pages.json with a digest of the code that it ran, and is left out while that code stays the same. Code is
+the script with what it imports from its folder, and the package; comments and docstrings do not count, nor do command
+line, report and plots where a step does not use them. Steps run strictly one after another, as most of them measure
+time: leave the machine alone. A step that fails is named at the end; the files of the others are kept.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import subprocess
@@ -19,12 +24,22 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-DONE = ROOT / "tools" / ".cache" / "pages.json"
-"""Steps that have finished, each with the digest of its code; not part of the repository."""
+DONE = ROOT / "tools" / "results" / "pages.json"
+SHELLS = ("cli", "report", "plotting")
+"""Folders of the package that measurements of the library do not run."""
 FAILED = 1
+
+
+class Finished(NamedTuple):
+    """A step as it ended last: a digest of the code that it ran, and the time it took."""
+
+    code: str
+    minutes: float
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,8 @@ class Step:
     """Patterns of files, seen from the root of the repository."""
     is_page: bool = False
     """Whether it only puts results on pages, and so runs after any other step."""
+    uses_shells: bool = True
+    """Whether it runs the command line, draws or writes a report."""
 
     @property
     def script(self) -> Path:
@@ -50,8 +67,9 @@ class Step:
 
 
 def _benchmark(name: str, *options: str, writes: Sequence[str] = ()) -> Step:
-    written = writes or (f"{name}.txt",)
-    return Step(name, (f"benchmarks/{name}.py", *options), tuple(f"benchmarks/results/{file}" for file in written))
+    """Return a step that measures the library alone."""
+    written = tuple(f"benchmarks/results/{file}" for file in writes or (f"{name}.txt",))
+    return Step(name, (f"benchmarks/{name}.py", *options), written, uses_shells=False)
 
 
 def _campaign(name: str, script: str, *options: str, writes: Sequence[str] = ()) -> Step:
@@ -60,22 +78,25 @@ def _campaign(name: str, script: str, *options: str, writes: Sequence[str] = ())
 
 
 STEPS = (
-    _benchmark("users", writes=("users.txt", "users.csv")),
+    _benchmark("users", "--resume", "--size", "2", writes=("users.txt", "users.csv")),
     _benchmark("speed"),
-    Step("speed_rivals", ("benchmarks/speed.py", "--rivals"), ("benchmarks/results/speed_rivals.txt",)),
+    Step(
+        "speed_rivals", ("benchmarks/speed.py", "--rivals"), ("benchmarks/results/speed_rivals.txt",),
+        uses_shells=False,
+    ),
     Step("scale", ("benchmarks/scale.py",), ("benchmarks/results/scale.txt", "docs/_static/scale.svg")),
-    _benchmark("import_time"),
+    Step("import_time", ("benchmarks/import_time.py",), ("benchmarks/results/import_time.txt",)),
     _benchmark("quality", writes=("quality.txt", "rivals.txt")),
     _benchmark("budgets", writes=("budgets.csv",)),
     _benchmark("centering"),
     _benchmark("certificates"),
     Step(
         "certificates_middle", ("benchmarks/certificates.py", "--middle", "--seconds", "60"),
-        ("benchmarks/results/certificates-middle-60s.txt",),
+        ("benchmarks/results/certificates-middle-60s.txt",), uses_shells=False,
     ),
     Step(
         "certificates_middle_10s", ("benchmarks/certificates.py", "--middle", "--seconds", "10"),
-        ("benchmarks/results/certificates-middle-10s.txt",),
+        ("benchmarks/results/certificates-middle-10s.txt",), uses_shells=False,
     ),
     _benchmark("joint"),
     _benchmark("joint_constrained"),
@@ -117,7 +138,7 @@ STEPS = (
 )  # fmt: skip
 
 
-def chosen_steps(names: Sequence[str], done: dict[str, str]) -> list[Step]:
+def chosen_steps(names: Sequence[str], done: dict[str, Finished]) -> list[Step]:
     """Return the steps to run: those named, or those that have not run with this code; pages always."""
     unknown = set(names) - {step.name for step in STEPS}
     if unknown:
@@ -125,18 +146,64 @@ def chosen_steps(names: Sequence[str], done: dict[str, str]) -> list[Step]:
         raise SystemExit(f"There is no step {', '.join(sorted(unknown))}; there are {known}.")
     return [
         step for step in STEPS
-        if step.is_page or (step.name in names if names else done.get(step.name) != code_digest(step))
+        if step.is_page or (step.name in names if names else not is_current(step, done))
     ]  # fmt: skip
 
 
 def code_digest(step: Step) -> str:
-    """Return a digest of the package and of all scripts in the folder of the step."""
-    sources = sorted([*ROOT.glob("src/**/*.py"), *step.script.parent.glob("*.py")])
+    """Return a digest of the code that a step runs: its script, what that imports next to it, and the package."""
+    package = (path for path in ROOT.glob("src/**/*.py") if step.uses_shells or not is_shell(path))
     digest = hashlib.sha256(" ".join(step.command).encode())
-    for source in sources:
+    for source in [*sorted(package), *sorted(scripts_of(step.script))]:
         digest.update(source.relative_to(ROOT).as_posix().encode())
-        digest.update(source.read_bytes())
+        digest.update(statements(source, source.stat().st_mtime_ns).encode())
     return digest.hexdigest()
+
+
+def is_shell(path: Path) -> bool:
+    """Return whether a module is part of the command line, the report or the plots."""
+    return any(folder in SHELLS for folder in path.relative_to(ROOT).parts)
+
+
+@cache
+def statements(source: Path, written: int) -> str:
+    """Return the code of a file without comments and docstrings; `written` is the time of its last change."""
+    tree = ast.parse(source.read_text())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [line for line in body if not is_text(line)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def is_text(line: ast.stmt) -> bool:
+    """Return whether a statement is a docstring, of a module, a function, a class or a name."""
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
+def scripts_of(script: Path) -> set[Path]:
+    """Return a script and the scripts that it imports, from its folder or by the name of a folder, and so on."""
+    found, to_read = set[Path](), [script]
+    while to_read:
+        path = to_read.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for name in imported_names(path):
+            places = (path.parent / name, ROOT / name)
+            to_read += [place.with_suffix(".py") for place in places if place.with_suffix(".py").is_file()]
+    return found
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, as paths without a suffix, and names that may be modules."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.replace(".", "/") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            module = node.module.replace(".", "/")
+            yield module
+            yield from (f"{module}/{alias.name}" for alias in node.names)
 
 
 def contents(files: Sequence[Path]) -> dict[str, str]:
@@ -155,22 +222,30 @@ def differences(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
             yield f"changed  {name}"
 
 
-def finished_steps() -> dict[str, str]:
-    """Return the digest of the code with which each step finished last."""
-    return json.loads(DONE.read_text()) if DONE.exists() else {}
+def is_current(step: Step, done: dict[str, Finished]) -> bool:
+    """Return whether a step has finished with the code as it is."""
+    return step.name in done and done[step.name].code == code_digest(step)
 
 
-def run(step: Step, done: dict[str, str]) -> list[str] | None:
+def finished_steps() -> dict[str, Finished]:
+    """Return how each step ended last."""
+    return {name: Finished(**last) for name, last in json.loads(DONE.read_text()).items()} if DONE.exists() else {}
+
+
+def run(step: Step, done: dict[str, Finished]) -> list[str] | None:
     """Run a step and note it if it finished; return what changed, or None if it failed."""
     before, digest, began = contents(step.files()), code_digest(step), time.perf_counter()
     print(f"\n==> {step.name}: {' '.join(step.command)}", flush=True)
     status = subprocess.run([sys.executable, *step.command], cwd=ROOT, check=False).returncode
-    print(f"{step.name}: {(time.perf_counter() - began) / 60:.1f} minutes, exit {status}", flush=True)
+    minutes = (time.perf_counter() - began) / 60
+    print(f"{step.name}: {minutes:.1f} minutes, exit {status}", flush=True)
     if status:
         return None
-    done[step.name] = digest
-    DONE.parent.mkdir(exist_ok=True)
-    DONE.write_text(json.dumps(done, indent=1) + "\n")
+    if not step.is_page:
+        done[step.name] = Finished(digest, round(minutes, 1))
+        DONE.parent.mkdir(exist_ok=True)
+        lines = {name: done[name]._asdict() for name in sorted(done)}
+        DONE.write_text(json.dumps(lines, indent=1) + "\n")
     return list(differences(before, contents(step.files())))
 
 
@@ -178,21 +253,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="*", help="names of steps; all that are older than the code if none is given")
     parser.add_argument("--list", action="store_true", help="print the steps and whether they are of this code")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no step that would end later")
     options = parser.parse_args(arguments)
     done = finished_steps()
     if options.list:
         for step in STEPS:
-            state = "of this code" if done.get(step.name) == code_digest(step) else "to be run"
-            print(f"{step.name:18} {state:13} {' '.join(step.writes)}")
+            state = "page" if step.is_page else "of this code" if is_current(step, done) else "to be run"
+            took = f"{done[step.name].minutes:.1f} min" if step.name in done else ""
+            print(f"{step.name:24} {state:13} {took:>10}  {' '.join(step.writes)}")
         return 0
-    changes, failed = list[str](), list[str]()
+    changes, failed, left, end = list[str](), list[str](), list[str](), time.monotonic() + 60 * options.minutes
     for step in chosen_steps(options.steps, done):
+        expected = done[step.name].minutes if step.name in done else 0.0
+        if not step.is_page and time.monotonic() + 60 * expected > end:
+            left.append(step.name)
+            continue
         changed = run(step, done)
         if changed is None:
             failed.append(step.name)
         else:
             changes += changed
     print("\n" + ("\n".join(dict.fromkeys(changes)) or "Nothing changed."))
+    if left:
+        print(f"not begun, for want of time: {', '.join(left)}")
     if failed:
         print(f"failed: {', '.join(failed)}")
     return FAILED if failed else 0
