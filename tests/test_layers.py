@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "rspca"
 PUBLIC_MODULES = "public modules"  # api, estimator, ...: the files at the top level
 LAYERS = [  # from the ground up
     "base", "linalg", "operators", "genetics", "formats", "datasets", "algorithm", "certificates", "methods",
-    "analysis", PUBLIC_MODULES, "report", "cli",
+    "analysis", "models", PUBLIC_MODULES, "report", "cli",
 ]  # fmt: skip
 STEPS = {"relax", "round", "normalize", "polish", "deflate"}
 TEST_FOLDERS = {"contracts", "campaigns", "support"}

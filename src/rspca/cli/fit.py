@@ -90,9 +90,10 @@ def fit(
     from rspca.cli.support.progress import shown
     from rspca.cli.support.provenance import described, provenance
     from rspca.cli.support.results import model_lines, scaling_hint
-    from rspca.estimator import FitArguments, SparsePCA, fit_model
+    from rspca.estimator import SparsePCA
     from rspca.formats.registry import subject_of
     from rspca.methods.decompose import checked_settings
+    from rspca.models.fit import FitArguments, fit_model
 
     options = _options(k, n, preparing, data) | {"deflation": deflation, "random_state": seed}
     options |= {"certify": certify, "certify_seconds": seconds, "max_per_group": max_per_group} | several.given()
