@@ -1,19 +1,18 @@
 """PLINK 2 files: the same table as the .bed of the same calls, dosages as the dense matrix, damage in one line."""
 
-import os
 import pickle
 import shutil
 import subprocess
 import tempfile
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.commandline import call, one_line
 
 import rspca
+from benchmarks.data import data_path
 from rspca.base.files import read_bytes
 from rspca.cli.support.inputs import Reading, opened
 from rspca.genetics.packing import pack_calls
@@ -353,9 +352,7 @@ def test_the_command_line_fits_and_transforms(study):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("plink2") is None, reason="plink2 is not installed")
 def test_hapmap3_as_pgen_has_the_loadings_of_bed(tmp_path):
-    source = Path(os.environ.get("RSPCA_DATA", "none"), "hapmap3_flashpca")
-    if not (source / "data.bed").exists():
-        pytest.skip("HapMap3 is not in RSPCA_DATA")
+    source = data_path("hapmap3_flashpca", "data.bed").parent
     for suffix in ("bed", "fam"):
         shutil.copy(source / f"data.{suffix}", tmp_path / f"h.{suffix}")
     (tmp_path / "h.bim").write_bytes(read_bytes(source / "data.bim.gz"))
