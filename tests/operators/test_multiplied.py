@@ -6,7 +6,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from support.operators import MatvecAndRmatvec, assert_agrees
 
 import rspca
-from rspca.datasets import fetch_hapmap3
+from benchmarks.data import hapmap3
 from rspca.operators import multiplied
 
 RNG = np.random.default_rng(0)
@@ -71,10 +71,7 @@ def test_products_that_are_not_those_of_one_real_matrix_are_refused():
 # issue 20, item 4: HapMap3 as a LinearOperator has the supports of the array
 @pytest.mark.slow
 def test_hapmap3_as_products_has_the_supports_of_the_array():
-    try:
-        X = fetch_hapmap3().matrix
-    except (OSError, ImportError, ValueError) as error:
-        pytest.skip(f"HapMap3 is not at hand: {error}")
+    X = hapmap3()
     dense = rspca.SparsePCA(3, k=100, random_state=0).fit(X)
     model = rspca.SparsePCA(3, k=100, random_state=0).fit(aslinearoperator(X))
     assert [s.tolist() for s in model.supports_] == [s.tolist() for s in dense.supports_]
