@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.low_rank import LowRankUpdate, loses_digits, minus_outer
 from rspca.operators.near_zero import near_zero
 from rspca.operators.wrapper import Wrapper
@@ -179,14 +179,13 @@ class Centered(Wrapper):
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data, of the centered data, and of the means."""
-        squares = self.total_weight * np.square(self.inner_mean)
-        lengths = np.sqrt(squares)
-        lengths += np.sqrt(self.sq_norms)
-        if isinstance(self.inner, Wrapper):
-            lengths += self.inner.rounding_lengths()
-        else:  # columns as they are given
-            squares += self.sq_norms
-            lengths += np.sqrt(squares, out=squares)
+        given = not isinstance(self.inner, Wrapper)  # columns as they are given
+        lengths = np.zeros(self.shape[1]) if given else self.inner.rounding_lengths()
+        for part in chunks(self.shape[1], 8):  # of millions of features, no other number for each at the same time
+            means, norms = self.total_weight * np.square(self.inner_mean[part]), self.sq_norms[part]
+            lengths[part] += np.sqrt(means) + np.sqrt(norms)
+            if given:
+                lengths[part] += np.sqrt(means + norms)
         lengths[self._constant] = 0.0
         return lengths
 
