@@ -67,6 +67,8 @@ class BlockOperator(DataOperator):
         Bytes for the blocks in memory, and at most as many for cached columns, as a number or "500MB".
     """
 
+    columns_are_copies = True
+
     def __init__(
         self,
         source: Any,
