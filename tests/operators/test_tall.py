@@ -192,3 +192,13 @@ def test_a_component_that_is_nothing_but_rounding_proves_nothing_of_what_it_leav
     left = schur(op, v, scores, [])
     assert left.attained(np.arange(4), v) == 0.0
     assert np.all(left.gram_errors() ** 2 >= op.sq_norms)
+
+
+def test_float32_columns_some_of_them_far_from_zero_are_read_once():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((20_000, 30)) * np.arange(1, 31)).astype(np.float32)
+    X[:, 4] += 200.0  # forty times its spread: a difference of float32 sums would lose four digits
+    found = rspca.decompose(X, 2, k=5, random_state=0)
+    exact = X.astype(np.float64)
+    assert found.passes == 1.0
+    assert found.total_variance == pytest.approx(((exact - exact.mean(axis=0)) ** 2).sum(), rel=1e-12)

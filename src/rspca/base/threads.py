@@ -1,15 +1,24 @@
-"""Number of BLAS threads: all for large products, one for small products and for kernels with their own threads."""
+"""Number of BLAS threads, one for small products and for kernels, and lanes in which large products are shared."""
 
 from __future__ import annotations
 
 import functools
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from rspca.base.types import Array
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 WORTH_SHARING = 2**20
-"""Entries of a matrix from which on its products are shared among threads. BLAS shares far smaller ones: there the
+"""Entries of a matrix from which on its products are shared among lanes. BLAS shares far smaller ones: there the
 threads wait for each other, and for the cores, if anything else wants them, longer than they save."""
 
 
@@ -31,6 +40,8 @@ class _BlasThreads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wanted = self._wanted_for_all = 0
+        self._callers = dict[int, int]()
+        """How often each Python thread asks for the limit now."""
         self._usual = list[tuple[Any, int]]()
 
     @contextmanager
@@ -44,27 +55,25 @@ class _BlasThreads:
                 self._set(single=True)
             self._wanted += 1
             self._wanted_for_all += large_products_too
+            caller = threading.get_ident()
+            self._callers[caller] = self._callers.get(caller, 0) + 1
         try:
             yield
         finally:
             with self._lock:
                 self._wanted -= 1
                 self._wanted_for_all -= large_products_too
+                self._callers[caller] -= 1
+                if not self._callers[caller]:
+                    del self._callers[caller]
                 if self._wanted == 0:
                     self._set(single=False)
 
-    @contextmanager
-    def all(self) -> Iterator[None]:
-        """Give a large product all threads of BLAS, unless a fit needs the cores for other threads."""
+    def lanes(self) -> int:
+        """Return the threads that one of the Python threads with the limit may use instead of those of BLAS."""
         with self._lock:
-            if self._wanted > self._wanted_for_all == 0:
-                self._set(single=False)
-        try:
-            yield
-        finally:
-            with self._lock:
-                if self._wanted:  # or all have ended meanwhile
-                    self._set(single=True)
+            usual = max((threads for _, threads in self._usual), default=1)
+            return 1 if self._wanted_for_all else max(1, usual // max(1, len(self._callers)))
 
     def _set(self, *, single: bool) -> None:
         for library, usual in self._usual:
@@ -95,6 +104,138 @@ def small_products_in_one_thread() -> AbstractContextManager[None]:
     return _blas.single_thread(large_products_too=False)
 
 
-def shared_if_large(entries: int) -> AbstractContextManager[None]:
-    """Let BLAS use all its threads for a product with a matrix of this many entries, if it is large enough."""
-    return _blas.all() if entries >= WORTH_SHARING else _as_they_are
+# --- lanes ------------------------------------------------------------------------------------------------------------
+
+
+class _Helpers:
+    """The thread pool of all lanes but the first, which is the caller; a forked child makes its own."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._lock = threading.Lock()
+        self._size = 0
+        self._pool: ThreadPoolExecutor | None = None
+
+    def pool(self, count: int) -> ThreadPoolExecutor:
+        """Return a pool of at least `count` threads."""
+        with self._lock:
+            if self._pool is None or self._size < count:
+                self._pool, self._size = ThreadPoolExecutor(count, "rspca-lane", _enter_lane), count
+            return self._pool
+
+
+def _enter_lane() -> None:
+    _this_thread.is_lane = True
+
+
+_this_thread = threading.local()
+_helpers = _Helpers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.reset)
+
+
+class _Queue(Generic[Part]):
+    """Parts of the work, handed out to lanes in their order, and the right to go on in the same order."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts, self._handing_out = enumerate(parts), threading.Lock()
+        self._done, self._changed = 0, threading.Condition()
+        self._failed = False
+
+    def __iter__(self) -> Iterator[tuple[int, Part]]:
+        while not self._failed:
+            with self._handing_out:
+                following = next(self._parts, None)
+            if following is None:
+                return
+            yield following
+
+    def is_next(self, number: int) -> bool:
+        """Wait until all earlier parts are done; False if one of them failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._failed or self._done == number)
+        return not self._failed
+
+    def done(self) -> None:
+        with self._changed:
+            self._done += 1
+            self._changed.notify_all()
+
+    def fail(self) -> None:
+        with self._changed:
+            self._failed = True
+            self._changed.notify_all()
+
+
+def lane_count(most: int | None = None) -> int:
+    """Return in how many threads `in_lanes` would work now: as many as BLAS may use; one in a lane."""
+    with small_products_in_one_thread():
+        return _allowed_lanes(most)
+
+
+def _allowed_lanes(most: int | None) -> int:
+    if getattr(_this_thread, "is_lane", False):
+        return 1
+    return _blas.lanes() if most is None else min(most, _blas.lanes())
+
+
+def in_lanes(
+    task: Callable[[Part], Result],
+    parts: Iterable[Part],
+    then: Callable[[Result], Any] | None = None,
+    *,
+    most: int | None = None,
+) -> None:
+    """Call task(part) for all parts in as many threads as BLAS may use, at most `most`, each with one thread of BLAS.
+
+    Parts are taken one after another, in their order. `then(result)` is called in the same order, so that sums have the
+    same bits for any number of threads. A lane takes no other part before that, so that there are as many at a time as
+    lanes. Threads of BLAS share one product at a time, wait for each other, and spin after every call.
+    """
+    with small_products_in_one_thread():
+        helpers = _allowed_lanes(most) - 1
+        if helpers < 1:
+            for part in parts:
+                result = task(part)
+                if then is not None:
+                    then(result)
+            return
+        queue, errors = _Queue(parts), np.geterr()
+
+        def work() -> None:
+            try:
+                with np.errstate(**errors):  # of the caller, which other threads do not know
+                    for number, part in queue:
+                        result = task(part)
+                        if then is not None and queue.is_next(number):
+                            then(result)
+                            queue.done()
+            except BaseException:
+                queue.fail()
+                raise
+
+        pool = _helpers.pool(helpers)
+        others = [pool.submit(work) for _ in range(helpers)]
+        try:
+            work()
+        finally:
+            failures = [other.exception() for other in others if not other.cancel()]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+
+def sum_in_lanes(product: Callable[[Part], Array], parts: Iterable[Part]) -> Array:
+    """Return the sum of the products of parts, in their type, added up in their order."""
+    sums = list[Array]()
+
+    def add(product: Array) -> None:
+        if sums:
+            np.add(sums[0], product, out=sums[0])
+        else:
+            sums.append(np.asarray(product))
+
+    in_lanes(product, parts, add)
+    return sums[0]

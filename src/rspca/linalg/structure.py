@@ -9,6 +9,9 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.explained_variance import gram_schmidt
 
+BLOCK_FEATURES = 2**16
+"""Features whose coefficients are computed at a time; half a megabyte for each component: limit of memory."""
+
 
 class Structure(NamedTuple):
     """Correlation of every feature with each score, and what each score adds to the explained part of X."""
@@ -20,14 +23,21 @@ class Structure(NamedTuple):
 
 
 def structure_of(scores: Array, products: Array, sq_norms: Array) -> Structure:
-    """Return both from the scores T, the products X'T and the squared lengths of the columns of X: one pass."""
-    lengths, sizes = np.sqrt(np.maximum(sq_norms, 0.0)), np.linalg.norm(scores, axis=0)
-    outer = np.multiply.outer(sizes, lengths)
-    coefficients = np.divide(products.T, outer, out=np.zeros_like(outer), where=outer > 0.0)
-    directions, _ = gram_schmidt(scores)
+    """Return both from the scores T, the products X'T and the squared lengths of the columns of X: one pass.
+
+    Features are worked on in blocks: where there are millions, each array of a number for every feature counts.
+    """
+    sizes, (directions, _) = np.linalg.norm(scores, axis=0), gram_schmidt(scores)
     weights = np.linalg.lstsq(scores, directions, rcond=None)[0]  # directions = scores @ weights
-    explained = np.sum(np.square(products @ weights), axis=0)
-    return Structure(np.clip(coefficients, -1.0, 1.0), explained)
+    coefficients, explained = np.zeros(products.shape[::-1]), np.zeros(weights.shape[1])
+    for start in range(0, len(products), BLOCK_FEATURES):
+        part = slice(start, start + BLOCK_FEATURES)
+        outer = np.multiply.outer(sizes, np.sqrt(np.maximum(sq_norms[part], 0.0)))
+        block = coefficients[:, part]
+        np.divide(products[part].T, outer, out=block, where=outer > 0.0)
+        np.clip(block, -1.0, 1.0, out=block)
+        explained += np.sum(np.square(products[part] @ weights), axis=0)
+    return Structure(coefficients, explained)
 
 
 def associates(coefficients: Array, support: Array, most: int) -> Array:

@@ -26,7 +26,7 @@ from rspca.base.checks import (
     check_sparsity,
 )
 from rspca.base.memory import keep_freed_blocks
-from rspca.base.threads import threads_for
+from rspca.base.threads import small_products_in_one_thread, threads_for
 from rspca.base.types import Array, OnStep
 from rspca.certificates.certify import prover
 from rspca.certificates.joint import JointCertificate, certify_joint_prepared
@@ -153,10 +153,11 @@ def decompose_checked(
         left = method.run(op.transposed(), ks_samples, run, rng, LoopOptions(loop.on_step)) if ks_samples else []
         joined = _together(data, components, ks, settings, limits, loop.on_step)
         components = joined.components
-        measured, unit = balanced(op)
-        scores = np.column_stack([measured.scores(c.support, c.loadings) for c in components])
-        passes = op.passes - before
-        structure = structure_of(scores, np.asarray(measured.rmatmat(scores), dtype=np.float64), measured.sq_norms)
+        with small_products_in_one_thread():
+            measured, unit = balanced(op)
+            scores = np.column_stack([measured.scores(c.support, c.loadings) for c in components])
+            passes = op.passes - before
+            structure = structure_of(scores, np.asarray(measured.rmatmat(scores), dtype=np.float64), measured.sq_norms)
     return Decomposition(
         components=components,
         method=method.name,

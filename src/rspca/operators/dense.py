@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from rspca.base.memory import check_room
-from rspca.base.threads import shared_if_large
+from rspca.base.threads import in_lanes, sum_in_lanes
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
@@ -40,6 +40,9 @@ benchmarks/centering.py."""
 FEW_VECTORS, FEW_VECTORS_BYTES = 4, 1 << 22
 """Vectors up to which a few rows at a time, so many bytes, are multiplied by one after another. For a product with so
 few vectors at once BLAS copies X, which takes as long as four more of them: benchmarks/users.py."""
+LANE_ENTRIES, MOST_LANES = 1 << 20, 8
+"""Entries of X in each part that a lane multiplies, about, and parts at most; more threads wait for memory. Parts are
+the same for any number of lanes, and so is every bit of a product: benchmarks/users.py."""
 FAR_SHIFT = 100.0
 """Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
 digits of sixteen would be lost."""
@@ -114,8 +117,7 @@ class DenseOperator(InMemory):
         self._meter.add(self._share)
         V = np.asarray(V, dtype=self._dtype)
         if self._direct:
-            with shared_if_large(self.X.size):
-                return np.asarray(self.X @ V)
+            return self._product(V)
         out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
         for part in self._blocks():
             out[part] = self._rows(part) @ V
@@ -125,13 +127,36 @@ class DenseOperator(InMemory):
         """X'U."""
         self._meter.add(self._share)
         U = np.asarray(U, dtype=self._dtype)
-        if self._direct:  # for a block of columns in this order: a third less time than X.T @ U
-            with shared_if_large(self.X.size):
-                return np.asarray((U.T @ self.X).T)
+        if self._direct:
+            return self._transposed_product(U)
         out = np.zeros((self.shape[1], *U.shape[1:]), dtype=np.float64)
         for part in self._blocks():
             out += self._rows(part).T @ U[part]
         return out.astype(self._dtype, copy=False)
+
+    def _product(self, V: Array) -> Array:
+        """X V, in lanes that share the longer side of X."""
+        if self.X.size < 2 * LANE_ENTRIES:
+            return np.asarray(self.X @ V)
+        m, n = self.shape
+        parts = _lane_parts(max(m, n), self.X.size)
+        if m < n:
+            return sum_in_lanes(lambda part: self.X[:, part] @ V[part], parts)
+        out = np.empty((m, *V.shape[1:]), dtype=self._dtype)
+        in_lanes(lambda part: np.matmul(self.X[part], V, out=out[part]), parts)
+        return out
+
+    def _transposed_product(self, U: Array) -> Array:
+        """X'U, in lanes that share the longer side of X."""
+        if self.X.size < 2 * LANE_ENTRIES:
+            return np.asarray((U.T @ self.X).T)  # for a block of columns a third less time than X.T @ U
+        m, n = self.shape
+        parts = _lane_parts(max(m, n), self.X.size)
+        if m >= n:
+            return sum_in_lanes(lambda part: U[part].T @ self.X[part], parts).T
+        out = np.empty((*U.shape[1:], n), dtype=self._dtype)
+        in_lanes(lambda part: np.matmul(U.T, self.X[:, part], out=out[..., part]), parts)
+        return out.T
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T and T = X V - 1 shift' in one read of X where its rows are contiguous, or all of it fits the cache.
@@ -154,9 +179,8 @@ class DenseOperator(InMemory):
             return np.asarray(self.rmatmat(_weighed(weights, scores)), dtype=np.float64), scores
         if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
             self._meter.add(self._share)
-            with shared_if_large(self.X.size):
-                scores = self.X @ V - shift
-                return np.asarray(self.X.T @ _weighed(weights, scores), dtype=np.float64), scores
+            scores = self._product(V) - shift
+            return np.asarray(self._transposed_product(_weighed(weights, scores)), dtype=np.float64), scores
         if not self._fused:
             scores = self.matmat(V) - shift
             return np.asarray(self.rmatmat(_weighed(weights, scores)), dtype=np.float64), scores
@@ -165,12 +189,13 @@ class DenseOperator(InMemory):
         self._meter.add(self._share)
         out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
-        for part in self._blocks():
+
+        def products(part: slice) -> Array:
             rows = self._rows(part)
-            with shared_if_large(rows.size):
-                scores[part] = rows @ V - shift
-                out += rows.T @ _weighed(None if weights is None else weights[part], scores[part])
-            del rows  # otherwise two blocks exist while the next is made
+            scores[part] = rows @ V - shift
+            return rows.T @ _weighed(None if weights is None else weights[part], scores[part])
+
+        in_lanes(products, self._blocks(), lambda product: np.add(out, product, out=out))
         return out, scores
 
     def _one_by_one(self, V: Array, shift: Array) -> tuple[Array, Array]:
@@ -178,12 +203,17 @@ class DenseOperator(InMemory):
         self._meter.add(self._share)
         V, out = np.asfortranarray(V), np.zeros((self.shape[1], V.shape[1]), order="F")
         scores = np.empty((self.shape[0], V.shape[1]), dtype=self._dtype, order="F")
-        for part in chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, FEW_VECTORS_BYTES):
-            rows = self.X[part]
-            with shared_if_large(self.X.size):
-                for column in range(V.shape[1]):
-                    scores[part, column] = rows @ V[:, column] - shift[column]
-                    out[:, column] += scores[part, column] @ rows
+
+        def products(part: slice) -> Array:
+            rows, own = self.X[part], scores[part]
+            product = np.empty(V.shape, dtype=self._dtype, order="F")
+            for column in range(V.shape[1]):
+                own[:, column] = rows @ V[:, column] - shift[column]
+                np.matmul(own[:, column], rows, out=product[:, column])
+            return product
+
+        parts = chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, FEW_VECTORS_BYTES)
+        in_lanes(products, parts, lambda product: np.add(out, product, out=out))
         return out, scores
 
     def _few_nonzeros(self, V: Array) -> Array | None:
@@ -197,7 +227,7 @@ class DenseOperator(InMemory):
         """X[:, support], dense."""
         self._meter.add(self._part(support))
         if self._direct:
-            return _take(self.X, support)
+            return take_columns(self.X, support)
         block = np.asarray(self.X[:, support], dtype=self._dtype)
         return block if self._shift is None else block - self._shift[support]
 
@@ -259,7 +289,7 @@ class DenseOperator(InMemory):
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
-        rows = np.asarray(_take(self.X[part], support), dtype=self._dtype)
+        rows = np.asarray(take_columns(self.X[part], support), dtype=self._dtype)
         return rows if self._shift is None else rows - self._shift[support]
 
     def all_columns(self) -> Array:
@@ -286,7 +316,7 @@ class DenseOperator(InMemory):
         new = np.flatnonzero(cached[places] != support)
         if len(new) > len(support) // 2:
             return None
-        taken = _take(columns, places)
+        taken = take_columns(columns, places)
         taken[:, new] = self.columns(support[new])
         return taken
 
@@ -295,8 +325,13 @@ class DenseOperator(InMemory):
         if not np.array_equal(support, np.arange(self.shape[1])):
             return super().scores(support, loadings)
         self._meter.add(self._share)
-        rows = chunks(self.shape[0], self.shape[1] * 8)
-        return np.concatenate([np.asarray(self._rows(part), dtype=np.float64) @ loadings for part in rows])
+        out = np.empty(self.shape[0])
+
+        def score(part: slice) -> None:
+            out[part] = np.asarray(self._rows(part), dtype=np.float64) @ loadings
+
+        in_lanes(score, chunks(self.shape[0], self.shape[1] * 8))
+        return out
 
     def column_sums(self) -> Array:
         """Sum of each column: float64 across blocks, so that long columns do not lose digits in single precision."""
@@ -307,7 +342,7 @@ class DenseOperator(InMemory):
         if shift is None:
             return self._moments[1].copy()
         self._meter.add(self._share)
-        return self._sums(shift)[1]
+        return self.sums_about(shift)[1]
 
     def weighted_sums(self, weights: Array, shift: Array | None = None) -> tuple[Array, Array]:
         """Weighted sums of the columns, and of their squares about a shift, in float64, in one read."""
@@ -352,18 +387,25 @@ class DenseOperator(InMemory):
     def _moments(self) -> tuple[Array, Array]:
         """Sums and sums of squares of the columns, in one read, because both are needed."""
         self._meter.add(self._share)
-        return self._sums(None)
+        return self.sums_about(None)
 
-    def _sums(self, shift: Array | None) -> tuple[Array, Array]:
+    def sums_about(self, shift: Array | None) -> tuple[Array, Array]:
+        """Sums of the columns, and of their squares about a shift, in one read that is not counted."""
         sums, squares = np.zeros(self.shape[1]), np.zeros(self.shape[1])
         center = None if shift is None else np.asarray(shift, dtype=self._dtype)
+
+        def sums_of(part: slice) -> tuple[Array, Array]:
+            block = np.asarray(self.X[part], dtype=self._dtype)
+            block = block if self._shift is None else block - self._shift
+            block = block if center is None else block - center
+            return np.ones(len(block), dtype=self._dtype) @ block, np.einsum("ij,ij->j", block, block)
+
+        def add(found: tuple[Array, Array]) -> None:
+            np.add(sums, found[0], out=sums)
+            np.add(squares, found[1], out=squares)
+
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            for part in self._short_blocks():
-                block = np.asarray(self.X[part], dtype=self._dtype)
-                block = block if self._shift is None else block - self._shift
-                block = block if center is None else block - center
-                sums += np.ones(len(block), dtype=self._dtype) @ block
-                squares += np.einsum("ij,ij->j", block, block)
+            in_lanes(sums_of, self._short_blocks(), add)
         if self._dtype == np.float32:
             unsafe = np.flatnonzero(~((squares > FLOAT32_SAFE_SUMS[0]) & (squares < FLOAT32_SAFE_SUMS[1])))
             sums[unsafe], squares[unsafe] = self._sums_in_double_precision(unsafe, shift)
@@ -380,6 +422,12 @@ class DenseOperator(InMemory):
             sums += block.sum(axis=0)
             squares += np.einsum("ij,ij->j", block, block)
         return sums, squares
+
+
+def _lane_parts(length: int, entries: int) -> list[slice]:
+    """Return the parts of the longer side of X that lanes share: some of equal length, aligned to cache lines."""
+    count = min(entries // LANE_ENTRIES, MOST_LANES)
+    return list(chunks(length, 1, -(-length // (16 * count)) * 16))
 
 
 def observed_in(rows: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -444,7 +492,7 @@ def _weighed(factors: Array | None, rows: Array) -> Array:
     return rows if factors is None else times_rows(factors, rows)
 
 
-def _take(X: Array, support: Array) -> Array:
+def take_columns(X: Array, support: Array) -> Array:
     """X[:, support] in at most half the time of indexing: NumPy needs no buffer if no index can be out of range."""
     inside = len(support) > 0 and support.min() >= 0 and support.max() < X.shape[1]
     mode: Literal["clip", "raise"] = "clip" if inside else "raise"

@@ -28,8 +28,11 @@ class GramProducts(Products):
 
         Wrappers subtract means and deflations from the result, so errors are relative to the data before that.
         """
+        count = len(list(chunks(len(support), self.shape[0] * 8, GRAM_COLUMNS_BYTES)))
+        if count <= 1:
+            return GramProducts.gram_block(self, support)
+        parts = list(chunks(len(support), 1, -(-len(support) // count)))  # of equal length: none is larger than needed
         out = np.empty((len(support), len(support)))
-        parts = list(chunks(len(support), self.shape[0] * 8, GRAM_COLUMNS_BYTES))
         for number, rows in enumerate(parts):
             left = as_float64(self.columns(support[rows]))
             for columns in parts[: number + 1]:

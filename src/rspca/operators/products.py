@@ -36,6 +36,8 @@ class Products:
     """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
     has_gram_errors: bool = False
     """Whether X'X stands for a Gram matrix that differs from it, as `gram_errors` bounds."""
+    columns_are_copies: bool = False
+    """Whether `columns` returns new arrays, which may be overwritten."""
     offset: float = 0.0
     """Multiple of the identity contained in X'X that is not variance (Hotelling deflation needs one)."""
     moments_in_float64: bool = False

@@ -105,7 +105,10 @@ class LeftProjected(Wrapper):
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data and of what is taken off."""
-        return self.inner.rounding_lengths() + np.abs(self.loadings).sum(axis=1)
+        lengths = self.inner.rounding_lengths()
+        for part in chunks(len(lengths), 8 * self.loadings.shape[1]):
+            lengths[part] += np.abs(self.loadings[part]).sum(axis=1)
+        return lengths
 
     def data_errors(self) -> Array:
         """Errors of the columns, and of the directions U: each turns what those before it left."""

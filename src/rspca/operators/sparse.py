@@ -252,7 +252,8 @@ class SparseOperator(InMemory):
         cached = cast(SparseOperator | None, self._last_restriction(support))
         if cached is None and self._by_column.format != "csc":
             self._meter.add(self._share)  # selecting columns of rows reads everything: a product is faster
-            return np.asarray(self.X @ spread(loadings, support, self.shape[1]))
+            v = spread(loadings, support, self.shape[1])
+            return np.concatenate([block @ v for block, _ in self._row_blocks])  # SciPy copies float32 as float64
         self._meter.add(self._part(support))
         columns = self._by_column[:, support] if cached is None else cached.X
         return np.asarray(columns.astype(np.float64, copy=False) @ loadings)

@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from rspca.base.types import Array
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.low_rank import LowRankUpdate, loses_digits, minus_outer
+from rspca.operators.moments import WithMoments
 from rspca.operators.near_zero import near_zero
 from rspca.operators.wrapper import Wrapper
 
@@ -36,6 +37,8 @@ class Centered(Wrapper):
     ) -> Centered:
         """Return `inner` itself if it is centered already."""
         return inner if isinstance(inner, Centered) else super().__new__(cls)
+
+    columns_are_copies = True
 
     def __init__(
         self,
@@ -107,7 +110,11 @@ class Centered(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """Centered columns, dense."""
-        columns = self._minus_means(self.inner.columns(support), self.inner_mean[support])
+        columns, means = self.inner.columns(support), self.inner_mean[support]
+        if self.row_weights is None and _is_copy(columns, self.inner):
+            columns -= _like(means, self)
+        else:
+            columns = self._minus_means(columns, means)
         if len(self._constant):
             columns[:, self.constant[support]] = 0.0
         return columns
@@ -158,7 +165,8 @@ class Centered(Wrapper):
         with np.errstate(over="ignore", invalid="ignore"):
             norms = raw - m * self.inner_mean**2
             doubtful = np.flatnonzero(~(raw <= CANCELLATION_MAX[self.dtype] * norms) & ~self.constant)
-        if len(doubtful) > n // 10:
+        known_near_the_mean = isinstance(self.inner, WithMoments) and self.dtype == np.float32  # and in float64
+        if len(doubtful) > n // 10 or (len(doubtful) and known_near_the_mean):
             return self.inner.column_sq_norms(self.inner_mean)
         self.inner.forget_sums()
         if len(doubtful):
@@ -179,14 +187,13 @@ class Centered(Wrapper):
 
     def rounding_lengths(self) -> Array:
         """Lengths of the data, of the centered data, and of the means."""
-        squares = self.total_weight * np.square(self.inner_mean)
-        lengths = np.sqrt(squares)
-        lengths += np.sqrt(self.sq_norms)
-        if isinstance(self.inner, Wrapper):
-            lengths += self.inner.rounding_lengths()
-        else:  # columns as they are given
-            squares += self.sq_norms
-            lengths += np.sqrt(squares, out=squares)
+        given = not isinstance(self.inner, Wrapper)  # columns as they are given
+        lengths = np.zeros(self.shape[1]) if given else self.inner.rounding_lengths()
+        for part in chunks(self.shape[1], 8):  # of millions of features, no other number for each at the same time
+            means, norms = self.total_weight * np.square(self.inner_mean[part]), self.sq_norms[part]
+            lengths[part] += np.sqrt(means) + np.sqrt(norms)
+            if given:
+                lengths[part] += np.sqrt(means + norms)
         lengths[self._constant] = 0.0
         return lengths
 
@@ -261,7 +268,8 @@ class Scaled(Wrapper):
 
     def columns(self, support: Array, /) -> Array:
         """Scaled columns, dense."""
-        return self.inner.columns(support) * _like(self.weights[support], self)
+        columns, weights = self.inner.columns(support), _like(self.weights[support], self)
+        return np.multiply(columns, weights, out=columns if _is_copy(columns, self.inner) else None)
 
     def gram_block(self, support: Array) -> Array:
         """X_S'X_S, scaled."""
@@ -412,6 +420,11 @@ class RowScaled(Wrapper):
     def columns(self, support: Array, /) -> Array:
         """Columns with scaled rows, dense."""
         return _like(_scale_rows(self.weights, self.inner.columns(support)), self)
+
+
+def _is_copy(columns: Array, op: OperatorMixin) -> bool:
+    """Return whether these columns of an operator are nobody else's: those of a user may be the data themselves."""
+    return op.columns_are_copies and columns.flags.writeable and columns.dtype == op.dtype
 
 
 def _scale_rows(weights: Array, V: Array) -> Array:

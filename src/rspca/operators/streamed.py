@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import scipy.sparse
 
 from rspca.base.arguments import argument
 from rspca.base.checks import spelled, without_mask
+from rspca.base.threads import in_lanes, lane_count
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
@@ -27,6 +29,7 @@ from rspca.operators.dense import (
     moments_of,
     near_means,
     observed_in,
+    take_columns,
 )
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
@@ -36,8 +39,10 @@ from rspca.operators.weighted_products import times_rows
 
 DEFAULT_MEMORY = 1 << 30
 """Bytes of all blocks in flight, if the user names no limit: benchmarks/scale.py."""
-BLOCKS_IN_MEMORY = 6
-"""Blocks that exist at once: as read, the next one, as floats, and products of them. Counted."""
+MOST_LANES = 4
+"""Threads that multiply blocks, at most: each needs memory for blocks of its own."""
+BLOCKS_IN_MEMORY = 2 * MOST_LANES + 2
+"""Blocks that exist at once: of each lane as read and as floats, the next one, and products of them. Counted."""
 MAX_BLOCK_BYTES = 1 << 24
 """Bytes of the largest block: both products of a fused pass find it in the last-level cache: benchmarks/scale.py."""
 CACHED_SHARE = 0.1
@@ -61,6 +66,8 @@ class BlockOperator(DataOperator):
     max_memory : int or str
         Bytes for the blocks in memory, and at most as many for cached columns, as a number or "500MB".
     """
+
+    columns_are_copies = True
 
     def __init__(
         self,
@@ -90,15 +97,21 @@ class BlockOperator(DataOperator):
 
     def _stream(self) -> Iterator[tuple[slice, Any]]:
         """Yield every block of rows as floats, in order, while a thread reads the next: one pass."""
+        with closing(self._stream_as_read(2)) as blocks:
+            for part, block in blocks:
+                yield part, self._floats(block)
+
+    def _stream_as_read(self, in_use: int) -> Generator[tuple[slice, Any]]:
+        """Yield every block of rows as it is read, in order; the last but `in_use` may be overwritten: one pass."""
         self._meter.add(1.0)
-        parts, read = self._slices(), self._reading()
+        parts, read = self._slices(), self._reading(in_use)
         with ThreadPoolExecutor(1, "rspca-read") as reader:
             coming = reader.submit(read, parts[0])
             for part, following in zip(parts, [*parts[1:], None], strict=True):
                 block = coming.result()
                 if following is not None:
                     coming = reader.submit(read, following)
-                yield part, self._floats(block)
+                yield part, block
         if _size(self._file) < self._file_bytes:  # HDF5 would return zeros for the missing part
             raise ValueError(f"{self._file} ended early: it was cut off while it was being read.")
 
@@ -136,7 +149,7 @@ class BlockOperator(DataOperator):
 
     def shifted(self, shift: Array) -> OperatorMixin:
         """X - 1 shift', block of rows by block of rows; sparse rows stay sparse, with shifted columns separate."""
-        if scipy.sparse.issparse(self._reading()(slice(0, 1))):
+        if scipy.sparse.issparse(self._reading(1)(slice(0, 1))):
             return super().shifted(shift)
         before = 0.0 if self._shift is None else self._shift
         return self._with(shift=np.asarray(shift) + before)
@@ -158,17 +171,30 @@ class BlockOperator(DataOperator):
         """X V."""
         V = np.asarray(V, dtype=self._dtype)
         out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
-        for part, rows in self._stream():
+
+        def multiply(part: slice, rows: Any) -> None:
             out[part] = rows @ V
+
+        self._in_lanes(multiply)
         return out
 
     def rmatmat(self, U: Array, /) -> Array:
         """X'U, added up in float64 across blocks."""
         U = np.asarray(U, dtype=self._dtype)
         out = np.zeros((self.shape[1], *U.shape[1:]))
-        for part, rows in self._stream():
-            out += rows.T @ U[part]
+        self._in_lanes(lambda part, rows: _transposed_product(rows, U[part]), out)
         return out.astype(self._dtype)
+
+    def _in_lanes(self, product: Callable[[slice, Any], Any], out: Array | None = None) -> None:
+        """Call product(part, rows) for every block, in lanes, and add up what it returns, in order: one pass."""
+        lanes = lane_count(MOST_LANES)
+        with closing(self._stream_as_read(lanes + 1)) as blocks:
+            in_lanes(
+                lambda block: product(block[0], self._floats(block[1])),
+                blocks,
+                lambda found: None if out is None else np.add(out, found, out=out),  # no lane is a block ahead
+                most=lanes,
+            )
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
         """X'T and T = X V - 1 shift' in one read."""
@@ -182,9 +208,13 @@ class BlockOperator(DataOperator):
         """Return X'T and T, or X' diag(w) T and T."""
         V, shift = np.asarray(V, dtype=self._dtype), np.asarray(shift, dtype=self._dtype)
         out, scores = np.zeros((self.shape[1], *V.shape[1:])), np.empty((self.shape[0], *V.shape[1:]), self._dtype)
-        for part, rows in self._stream():
+
+        def products(part: slice, rows: Any) -> Array:
             scores[part] = rows @ V - shift
-            out += rows.T @ (scores[part] if weights is None else times_rows(weights[part], scores[part]))
+            weighed = scores[part] if weights is None else times_rows(weights[part], scores[part])
+            return _transposed_product(rows, weighed)
+
+        self._in_lanes(products, out)
         return out, scores
 
     def columns(self, support: Array, /) -> Array:
@@ -193,22 +223,23 @@ class BlockOperator(DataOperator):
         if 0 < self.restricted_bytes(len(support)) <= self.max_memory:
             return self._cache.take(support, self._read)
         out = np.empty((self.shape[0], len(support)), dtype=self._dtype)
-        for part, block in self._stream_columns(support):
-            out[part] = block
+
+        def copy(part: slice, rows: Any) -> None:
+            out[part] = _columns_of(rows, support)
+
+        self._in_lanes(copy)
         return out
 
     def _read(self, support: Array) -> list[Array]:
         """Return columns as separate arrays, so that the cache can drop each of them."""
         out = [np.empty(self.shape[0], dtype=self._dtype) for _ in support]
-        for part, block in self._stream_columns(support):
-            for column, values in zip(out, block.T, strict=True):
-                column[part] = values
-        return out
 
-    def _stream_columns(self, support: Array) -> Iterator[tuple[slice, Array]]:
-        for part, rows in self._stream():
-            block = rows[:, support]
-            yield part, block.toarray() if scipy.sparse.issparse(block) else block
+        def copy(part: slice, rows: Any) -> None:
+            for column, values in zip(out, _columns_of(rows, support).T, strict=True):
+                column[part] = values
+
+        self._in_lanes(copy)
+        return out
 
     def gram_matrix(self, support: Array) -> Array:
         """X_S'X_S in float64, in one read; of columns in the cache if these are few."""
@@ -241,7 +272,7 @@ class BlockOperator(DataOperator):
         return self._moments_by_rows(weights)
 
     def _moments_by_rows(self, weights: Array | None) -> Moments:
-        first = self._floats(self._reading()(slice(0, min(SUMMED_ROWS, self.shape[0]))))
+        first = self._floats(self._reading(1)(slice(0, min(SUMMED_ROWS, self.shape[0]))))
         if scipy.sparse.issparse(first):
             return self._sparse_moments(weights)
         shift = near_means(np.asarray(first, dtype=np.float64))
@@ -331,15 +362,18 @@ class BlockOperator(DataOperator):
         return self._sums(shift, weights)
 
     def _sums(self, shift: Array | None, weights: Array | None = None) -> tuple[Array, Array]:
-        n = self.shape[1]
-        sums, squares = np.zeros(n), np.zeros(n)
-        for part, rows in self._stream():
+        sums = np.zeros((2, self.shape[1]))
+
+        def sums_of(part: slice, rows: Any) -> Array:
             each = None if weights is None else weights[part]
-            sums_of = _sums_of_sparse if scipy.sparse.issparse(rows) else _sums_of_dense
-            a, b = sums_of(rows, shift, each)
-            sums += a
-            squares += b
-        return sums, squares
+            if scipy.sparse.issparse(rows):
+                return np.array(_sums_of_sparse(rows, shift, each))
+            if shift is None and each is None:  # some rows in float32, where that is safe
+                return np.array(DenseOperator(rows).sums_about(None))
+            return np.array(_sums_of_dense(rows, shift, each))
+
+        self._in_lanes(sums_of, sums)
+        return sums[0], sums[1]
 
 
 def _with_nan(block: Any, dtype: np.dtype[Any]) -> Array:
@@ -391,6 +425,16 @@ def _sums_of_dense(rows: Array, shift: Array | None, weights: Array | None) -> t
         block = block if shift is None else block - shift
         squares += np.einsum("ij,ij->j", block, block) if weights is None else each @ np.square(block)
     return sums, squares
+
+
+def _transposed_product(rows: Any, U: Array) -> Array:
+    """X'U of a block of rows; for dense ones U'X is quicker than X'U, for one vector three times."""
+    return rows.T @ U if scipy.sparse.issparse(rows) else (U.T @ rows).T
+
+
+def _columns_of(rows: Any, support: Array) -> Array:
+    """Return some columns of a block of rows, dense."""
+    return rows[:, support].toarray() if scipy.sparse.issparse(rows) else take_columns(rows, support)
 
 
 def _sums_of_sparse(rows: Any, shift: Array | None, weights: Array | None) -> tuple[Array, Array]:
@@ -447,17 +491,19 @@ def memory_size(limit: int | str | None) -> int:
 Read = Callable[[slice], Any]
 
 
-def _reader(source: Any) -> Callable[[], Read]:
-    """Return a function that starts a pass and returns a reader of rows.
+def _reader(source: Any) -> Callable[[int], Read]:
+    """Return a function that starts a pass, with a number of blocks in use at once, and returns a reader of rows.
 
     Rows of a mapped file in row order are read from the file, unless the mapping is private (mode "c"), so that changes
     are only in memory, or another file has taken the name; then rows come from the mapping.
     """
-    rows: Callable[[], Read] = lambda: lambda part: _computed(source[part])  # noqa: E731
+    rows: Callable[[int], Read] = lambda blocks: lambda part: _computed(source[part])  # noqa: E731
     if not (isinstance(source, np.memmap) and source.mode != "c" and source.flags.c_contiguous and _is_whole(source)):
         return rows
     mapped = _identity(source.filename)
-    return lambda: _file_reader(source) if _identity(source.filename) == mapped is not None else rows()
+    return lambda blocks: (
+        _file_reader(source, blocks) if _identity(source.filename) == mapped is not None else rows(blocks)
+    )
 
 
 def _identity(name: Any) -> tuple[int, int] | None:
@@ -469,13 +515,13 @@ def _identity(name: Any) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _file_reader(source: np.memmap[Any, Any]) -> Read:
-    """Return a reader of rows that fills two buffers in turn: one is multiplied while the other is filled.
+def _file_reader(source: np.memmap[Any, Any], blocks: int) -> Read:
+    """Return a reader of rows that fills buffers in turn: the others are multiplied while one is filled.
 
     Reading avoids the page faults of a mapping and of new memory for each block, and leaves no pages in memory.
     """
     path, offset, row_bytes = Path(str(source.filename)), int(source.offset), source.shape[1] * source.dtype.itemsize
-    turns, buffers = itertools.cycle((0, 1)), dict[int, Array]()
+    turns, buffers = itertools.cycle(range(blocks)), dict[int, Array]()
 
     def read(part: slice) -> Array:
         turn, size = next(turns), (part.stop - part.start) * source.shape[1]
