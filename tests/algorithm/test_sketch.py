@@ -148,6 +148,14 @@ def test_stage_one_reads_columns_only_of_large_dense_data_in_memory_and_few_of_t
     assert not pays(as_operator(X), 600)
 
 
+@pytest.mark.parametrize(("k", "differ"), [(64, True), (65, True), (120, True), (121, False), (400, False)])
+def test_only_a_small_share_of_the_features_is_worth_several_starts(k, differ):
+    route = SketchedData(as_operator(planted()[0]), None, Effort(1e-5))
+    assert route.ends_may_differ(k) == differ
+    few = SketchedData(as_operator(planted(3000, 400)[0]), None, Effort(1e-5))
+    assert [few.ends_may_differ(few_k) for few_k in (40, 41)] == [True, False]  # a search in a pool follows
+
+
 @pytest.mark.parametrize("new", [1e-6, 0.05, 0.5])
 def test_scores_of_a_sketch_stay_orthonormal_however_little_of_a_vector_is_new(new):
     op = as_operator(planted(60, 400)[0])

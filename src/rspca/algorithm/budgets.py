@@ -105,6 +105,9 @@ POLISHED_DRAWS = 2
 """Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
 SEVERAL_STARTS_SHARE = 0.1
 """Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
+SEVERAL_STARTS_SHARE_LARGE_K = 0.03
+"""The same where k is more than POOL_MAX_K. With 0.1, ten components of 5 % of Classic-2, HapMap3 and Chowdary's data
+have at most 3e-5 more variance, and those of Classic-2 take a quarter more time: benchmarks/budgets.py."""
 
 # --- polishing --------------------------------------------------------------------------------------------------------
 

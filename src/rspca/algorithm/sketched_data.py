@@ -137,7 +137,9 @@ class SketchedData:
 
     def ends_may_differ(self, k: int) -> bool:
         """Return whether k is a small part of the features; others are chosen by the sketch, whatever the start."""
-        return k <= budgets.SEVERAL_STARTS_SHARE * self.source.shape[1]
+        few = k <= budgets.POOL_MAX_K
+        share = budgets.SEVERAL_STARTS_SHARE if few else budgets.SEVERAL_STARTS_SHARE_LARGE_K
+        return k <= share * self.source.shape[1]
 
     def polished(self, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report) -> list[Polished]:
         """Polish on the sketch, then exchange several features at once, on X itself."""
