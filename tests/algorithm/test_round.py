@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
-from rspca.linalg.vectors import l1_l2_maximizer, top_k
+from rspca.linalg.vectors import inclusion_probabilities, l1_l2_maximizer, scaled_to_sum, top_k
 
 K = 4
 
@@ -286,3 +286,24 @@ def test_fewer_draws_are_the_first_of_more_draws():
     more = exact_supports(x, 6, 6.0, 9, np.random.default_rng(3))
     assert [support.tolist() for support in few] == [support.tolist() for support in more[: len(few)]]
     assert len(more) > len(few)
+
+
+@pytest.mark.parametrize(("n", "k"), [(30, 6), (200, 90), (60, 59)])
+def test_draws_are_those_of_systematic_sampling_feature_by_feature(n, k):
+    x = np.random.default_rng(n).standard_normal(n) ** 3
+    found = exact_supports(x, k, float(k), 5, np.random.default_rng(4))
+    p, rng = scaled_to_sum(inclusion_probabilities(x, float(k)), k), np.random.default_rng(4)
+    largest = np.argsort(-np.abs(x))
+    pool = [i for i in largest if p[i] < 1.0]
+    wanted = k - (n - len(pool))
+    expected = [sorted(largest[:k].tolist())]
+    for _ in range(5):
+        order, offset = rng.permutation(len(pool)), rng.random()
+        support, end, total = [i for i in range(n) if p[i] >= 1.0], 0.0, p[pool].sum()
+        for place in order:
+            before, end = end, end + p[pool[place]]
+            if np.floor(end * wanted / total - offset) > np.floor(before * wanted / total - offset):
+                support.append(int(pool[place]))
+        if sorted(support) not in expected:
+            expected.append(sorted(support))
+    assert [support.tolist() for support in found] == expected

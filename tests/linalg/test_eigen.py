@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
-from rspca.linalg.eigen import lanczos, leading_pairs
+from rspca.linalg import eigen
+from rspca.linalg.eigen import _top, lanczos, leading_pairs
 
 
 def with_spectrum(m, n, singular, seed=0):
@@ -126,3 +127,31 @@ def test_where_every_space_is_invariant_the_search_goes_on_outside_and_reads_not
     values, vectors = lanczos(rspca.GramOperator(2.0 * np.eye(20)), 3, None, tol=1e-10)
     np.testing.assert_allclose(values[:3], 2.0)
     np.testing.assert_allclose(vectors[:, :3].T @ vectors[:, :3], np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("n", [2, 7, 40, 64])
+def test_one_leading_pair_of_a_small_matrix_is_that_of_its_whole_decomposition(n, scale):
+    X = np.random.default_rng(n).standard_normal((n + 5, n))
+    A = scale * (X.T @ X)
+    values, vectors = np.linalg.eigh(A)
+    pair = _top(A, 1)
+    assert pair.values.shape == (1,)
+    assert pair.vectors.shape == (n, 1)
+    assert pair.values[0] == pytest.approx(values[-1], rel=1e-12)
+    assert abs(float(pair.vectors[:, 0] @ vectors[:, -1])) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("A", [np.zeros((5, 5)), np.eye(5), np.ones((5, 5)), np.diag([1.0, 1e-300, 0.0])], ids=str)
+def test_one_leading_pair_of_a_matrix_with_ties_or_of_low_rank_is_one_of_its_pairs(A):
+    pair = _top(A, 1)
+    assert pair.values[0] == pytest.approx(np.linalg.eigvalsh(A)[-1], abs=1e-14)
+    assert np.linalg.norm(pair.vectors[:, 0]) == pytest.approx(1.0)
+    np.testing.assert_allclose(A @ pair.vectors[:, 0], pair.values[0] * pair.vectors[:, 0], atol=1e-14)
+
+
+def test_the_whole_is_decomposed_where_one_pair_fails(monkeypatch):
+    A = np.diag([3.0, 1.0, 2.0])
+    monkeypatch.setattr(eigen, "dsyevr", lambda *args, **options: (np.zeros(3), np.zeros((3, 1)), 0, None, 1))
+    assert _top(A, 1).values.tolist() == [3.0]
+    assert np.abs(_top(A, 1).vectors[:, 0]).tolist() == [1.0, 0.0, 0.0]

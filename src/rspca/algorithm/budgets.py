@@ -62,6 +62,12 @@ SKETCH_PRODUCTS_FEW = 2
 benchmarks/budgets.py."""
 SKETCH_GAIN_TOL_FEW = 1e5
 """The same where k is at most POOL_MAX_K, and a search in a pool follows: benchmarks/budgets.py."""
+SKETCH_SPAN_ROUNDING = 1e-10
+"""Arithmetic: share of the largest squared length below which a direction is left out of a basis; what is left of it
+has lost ten digits of sixteen."""
+SKETCH_ONCE_SHARE = 0.1
+"""Arithmetic: share of the length of scores that must be new for them to be made orthogonal once, not twice: one digit
+is lost."""
 SKETCH_DIFFERENCE_DIGITS = 2 / 3
 """Arithmetic: share of the digits up to which new scores may cancel; below, their row is a product of its own."""
 SKETCH_FEATURES_PER_K = 2
@@ -70,6 +76,16 @@ SKETCH_SPARE_FEATURES = 3
 """Non-zeros of a step for each spare feature: 3 means a third more than are used: benchmarks/budgets.py."""
 SKETCH_MAX_SHARE = 0.8
 """Share of the features above which a step on the sketch takes all of them: benchmarks/budgets.py."""
+COLUMNS_MIN_ENTRIES = 4 * 10**6
+"""Entries of dense X from which on later steps of stage 1 run on some of its columns: ten components of 1 % of HapMap3
+(1.4e7) take 10 % less time, those of Chowdary's data (2.3e6) as much as before: benchmarks/budgets.py."""
+COLUMNS_STEP = 6
+"""Features of X for each of these columns, at least; more of them are slow to copy: benchmarks/budgets.py."""
+COLUMNS_MAX_BYTES = 2**25
+"""Bytes of these columns, at most: limit of memory."""
+COLUMNS_TOL = 30.0
+"""Multiple of the tolerance of steps on the sketch at which steps on columns stop, because each takes a product with
+them: benchmarks/budgets.py."""
 LEADING_TOL = 1e-4
 """Residual of the leading eigenvector, relative to its eigenvalue; it is only a start: benchmarks/budgets.py."""
 EXTRAPOLATION_MAX = 4.0
@@ -89,6 +105,9 @@ POLISHED_DRAWS = 2
 """Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
 SEVERAL_STARTS_SHARE = 0.1
 """Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
+SEVERAL_STARTS_SHARE_LARGE_K = 0.03
+"""The same where k is more than POOL_MAX_K. With 0.1, ten components of 5 % of Classic-2, HapMap3 and Chowdary's data
+have at most 3e-5 more variance, and those of Classic-2 take a quarter more time: benchmarks/budgets.py."""
 
 # --- polishing --------------------------------------------------------------------------------------------------------
 
@@ -96,6 +115,9 @@ POLISH_ROUNDS = 30
 """Products with X that confirm polishing on a sketch, at most: benchmarks/budgets.py."""
 POLISH_TOL = 0.01
 """Multiple of the tolerance: polishing stops when a product with X gains less: benchmarks/budgets.py."""
+POLISH_TOL_LATER = 100.0
+"""The same for components after the first. With 1000, ten components of 1 % of Chowdary's data have 7e-5 less variance:
+benchmarks/budgets.py."""
 POLISH_FEATURES_PER_K = 2
 """Features of the sketch on which candidates are polished, as a multiple of k: benchmarks/budgets.py."""
 POLISH_FINALISTS = 10
@@ -118,6 +140,8 @@ EXCHANGE_ROUNDS = 4
 """Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
 EXCHANGE_MIN_GAIN = 1e-5
 """Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
+EXCHANGE_MIN_GAIN_LATER = 1e-4
+"""The same for components after the first, each round of which costs a pass: benchmarks/budgets.py."""
 EXCHANGE_ROUNDING = 1e-12
 """Arithmetic: relative rounding of the ratio of worths, so that the least clear pair is exchanged too."""
 EXCHANGE_MIN_WORTH = 1e-100

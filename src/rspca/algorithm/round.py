@@ -73,21 +73,22 @@ def exact_supports(x: Array, k: int, s: float, n_draws: int, rng: np.random.Gene
     largest = np.sort(used[by_size[:k]])
     supports = {largest.tobytes(): largest}
     p = scaled_to_sum(inclusion_probabilities(x[used], s), k)
-    chosen = np.tile(p >= 1.0, (n_draws, 1))
-    pool = by_size[~chosen[0, by_size]]
+    sure = p >= 1.0
+    pool = by_size[~sure[by_size]]
     wanted = k - (len(used) - len(pool))
     if len(pool) > wanted > 0:
         # Each draw has its own order, because a common one allows few supports. Fewer draws are a prefix of more draws.
-        draws = [(rng.permutation(len(pool)), rng.random()) for _ in range(n_draws)]
-        orders, offsets = np.stack([order for order, _ in draws]), np.array([[offset] for _, offset in draws])
-        ends = np.zeros((n_draws, len(pool) + 1))
-        np.cumsum(p[pool][orders], axis=1, out=ends[:, 1:])
-        # a feature is drawn if one of u, 1 + u, 2 + u, ... lies between the ends before it and at it
-        marks = np.floor(ends * (wanted / ends[:, -1:]) - offsets)
-        drawn = (marks[:, 1:] > marks[:, :-1]).nonzero()
-        chosen[drawn[0], pool[orders[drawn]]] = True
-        for draw in chosen:
-            support = used[draw]
+        p_pool = p[pool]
+        for _ in range(n_draws):
+            order, offset = rng.permutation(len(pool)), rng.random()
+            ends = np.cumsum(p_pool[order])
+            # a feature is drawn if one of u, 1 + u, 2 + u, ... lies between the ends before it and at it
+            marks = np.floor(ends * (wanted / ends[-1]) - offset)
+            drawn = np.empty(len(pool), dtype=bool)
+            drawn[0], drawn[1:] = marks[0] > np.floor(-offset), marks[1:] > marks[:-1]
+            chosen = sure.copy()
+            chosen[pool[order[drawn]]] = True
+            support = used[chosen]
             supports.setdefault(support.tobytes(), support)
     return list(supports.values())
 

@@ -14,6 +14,8 @@ from rspca.operators.wrapper import Wrapper
 
 ROWS_MIN_SHARE = 1e-2
 """Arithmetic: share of a direction that must be left for its row to be used; errors grow tenfold at most."""
+ROWS_BYTES = 2**18
+"""Bytes of rows that are deflated at a time: in cache; not tuned."""
 KNOWN_SCORES, P_FACTOR = 0.1, 1.25
 """Arithmetic: error of variances that were taken off, relative to them, up to which the errors of what is left are
 known; and the factor 1.1 / 0.9 by which a projection then differs from that of the exact Gram matrix."""
@@ -170,9 +172,11 @@ class ScoreDeflated(LeftProjected):
         explained = self.U.T @ left
         values, weights = np.linalg.eigh(np.eye(len(rows)) - explained.T @ explained)
         weights = weights[:, values > ROWS_MIN_SHARE] / np.sqrt(values[values > ROWS_MIN_SHARE])
-        out = np.empty((weights.shape[1], rows.shape[1]))
-        for part in chunks(rows.shape[1], 8 * len(rows)):
-            out[:, part] = weights.T @ (rows[:, part] - explained.T @ self.loadings[part].T)
+        out, along = np.empty((weights.shape[1], rows.shape[1])), weights.T @ explained.T
+        for part in chunks(rows.shape[1], 8 * len(rows), ROWS_BYTES):  # in cache between the two products
+            some = weights.T @ rows[:, part]
+            some -= along @ self.loadings[part].T
+            out[:, part] = some
         return (left - self.U @ explained) @ weights, out
 
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:

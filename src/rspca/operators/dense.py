@@ -73,6 +73,16 @@ class DenseOperator(InMemory):
         # Reading each block of rows twice while it is in cache makes X'(Xv) one pass; rows must be contiguous.
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
+    @property
+    def columns_in_memory(self) -> bool:  # type: ignore[override]
+        """Whether X is not a mapped file, of which any column may cost a read of everything."""
+        return not isinstance(self.X, np.memmap)
+
+    @property
+    def contiguous_columns(self) -> bool:  # type: ignore[override]
+        """Whether X is stored by columns."""
+        return bool(self.X.flags.f_contiguous)
+
     def _blocks(self) -> list[slice]:
         converted = BLOCK_BYTES if self._dtype == float_type(self.X.dtype) else FLOAT64_BLOCK_BYTES
         budget = in_memory.CACHE_BYTES if self._direct else converted

@@ -8,11 +8,18 @@ from functools import cached_property
 import numpy as np
 
 from rspca.base.types import Array
+from rspca.linalg.vectors import nonzeros
 from rspca.operators.base import OperatorMixin, chunks, returned_by
 from rspca.operators.wrapper import Wrapper
 
 CACHED_BYTES = 1 << 26
 """Bytes of shifted columns that are stored; larger ones are read again for each product: benchmarks/centering.py."""
+
+GATHER_MIN_ENTRIES = 2**17
+"""Entries that a product reads up to which it is taken as it is: the columns of its non-zeros save nothing."""
+GATHER_ROWS, GATHER_COLUMNS = 20, 7
+"""Entries that a product reads for each entry of the columns of its non-zeros, at least, for these to be used, of data
+stored by rows and by columns: as in dense.py. By rows each entry costs a cache line."""
 
 
 @returned_by("shifted")
@@ -29,13 +36,24 @@ class Shifted(Wrapper):
         self._far = np.flatnonzero(self.shift)
 
     def matmat(self, V: Array, /) -> Array:
-        """(X - 1 shift') V."""
+        """(X - 1 shift') V; of a vector with few non-zeros, from their columns."""
+        few = self._few_nonzeros(V)
+        if few is not None:
+            return self.columns(few) @ np.asarray(V[few], dtype=self.dtype)
         near = np.array(V, dtype=self.dtype)
         near[self._far] = 0.0
         product = self.inner.matmat(near)
         for part, block in self._far_blocks():
             product = product + block @ np.asarray(V[self._far[part]], dtype=self.dtype)
         return product
+
+    def _few_nonzeros(self, V: Array) -> Array | None:
+        """Return the non-zeros of a vector if their columns, dense, are a small part of what a product reads."""
+        entries = self.inner.entries
+        if V.ndim > 1 or entries <= GATHER_MIN_ENTRIES:
+            return None
+        places, each = nonzeros(V), GATHER_COLUMNS if self.inner.contiguous_columns else GATHER_ROWS
+        return places if len(places) * self.shape[0] * each <= entries else None
 
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 shift')' U."""
