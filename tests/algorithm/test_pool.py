@@ -137,3 +137,7 @@ def test_the_next_pool_leaves_out_features_that_are_worth_far_less_than_those_of
     around = [(support, np.linalg.eigh(gram)[1][:, -1])]
     made = pool.pool_around(op, Choice(np.arange(3000)), around, SharedWork(op))
     assert made.features.tolist() == [*range(100, 108), *range(200, 203)]
+
+
+def test_the_next_pool_is_made_around_more_supports_if_these_are_large():
+    assert [ascent.supports_of_next_pool(k) for k in (1, 20, 31, 32, 50, 64)] == [3, 3, 3, 4, 6, 8]

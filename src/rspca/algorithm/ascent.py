@@ -59,8 +59,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if not pool.complete:
         ends, stayed = best_first([*ends, *ends_in_blocks(op, k, ends, choice, work)]), False
         for number in range(budgets.NEXT_POOLS):
-            before = ends[0].support
-            best = ends[: budgets.LATER_POOL_SUPPORTS if number else budgets.NEXT_POOL_SUPPORTS]
+            count = budgets.NEXT_POOL_SUPPORTS if number else supports_of_next_pool(k)
+            before, best = ends[0].support, ends[:count]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice, finalists)
@@ -75,6 +75,11 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if len(ends) == 1:
         return ends[0]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]
+
+
+def supports_of_next_pool(k: int) -> int:
+    """Return around how many supports the pool after the first is made: more if local optima differ more."""
+    return max(budgets.NEXT_POOL_SUPPORTS, k // budgets.NEXT_POOL_K_A_SUPPORT)
 
 
 def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:

@@ -309,11 +309,13 @@ ALIKE_COLUMNS_SHARE = 0.02
 """The same as a share of X, where that is more, so that large files are read a few times only: limit of memory."""
 NEXT_POOLS = 4
 """Pools around the best supports after an incomplete first one, at most: benchmarks/budgets.py."""
-NEXT_POOL_SUPPORTS = 6
-"""Best supports around which the next pool is made; with 3, ten components of 50 SNPs of HapMap3 have 0.1 % less
-variance, mean of five seeds whose standard deviation is 0.1 %. Not tuned otherwise."""
-LATER_POOL_SUPPORTS = 3
-"""The same for pools after that one; with 1, without random changes in them, there is 0.1 % less: not tuned."""
+NEXT_POOL_SUPPORTS = 3
+"""Best supports around which the next pool is made, at least, and around which pools after that one are made:
+benchmarks/budgets.py."""
+NEXT_POOL_K_A_SUPPORT = 8
+"""Features of a support for each support around which the next pool is made, if these are more. With 3 supports, ten
+components of 50 SNPs of HapMap3 have 0.1 % less variance, the mean of five seeds that vary by 0.1 %; ten components of
+20 have as much, in less time: not tuned otherwise."""
 NEXT_POOL_WORTH = 0.25
 """Worth of features near such a support, as a share of its feature that is worth least: not tuned."""
 NEXT_POOL_FEATURES = 256
