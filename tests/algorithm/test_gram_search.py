@@ -134,6 +134,89 @@ def test_a_growing_support_takes_the_feature_that_promises_most():
     assert candidates.variances[0] == pytest.approx(variance(A, S), rel=1e-2)
 
 
+def test_supports_grow_by_one_feature_and_double_later():
+    assert gs.growth_sizes(1) == []
+    assert gs.growth_sizes(3) == [2, 3]
+    assert gs.growth_sizes(20) == [2, 3, 4, 8, 16, 20]
+    A = gram(6, 60, 80)
+    grown = gs.grow(A, 20, np.arange(60), every(A))
+    assert grown.supports.shape[1] == 20
+    assert (np.diff(grown.supports, axis=1) > 0).all()
+    for support, loadings, reached in zip(*grown, strict=True):
+        assert loadings @ A[np.ix_(support, support)] @ loadings == pytest.approx(reached, rel=1e-12)
+    groups = Choice(np.arange(60), Groups(np.arange(60) // 3, 1))
+    for support in gs.grow(A, 20, np.arange(60), groups).supports:
+        assert np.bincount(support // 3).max() == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, st.integers(1, 8), st.booleans())
+def test_exchanges_of_several_features_keep_to_the_choice_and_never_lose(seed, k, limited):
+    A = gram(seed, 40, 25)
+    choice = Choice(np.arange(40), Groups(np.arange(40) // 4, 1)) if limited else every(A)
+    rng = np.random.default_rng(seed)
+    firsts = [np.sort(4 * rng.permutation(10)[:k] + rng.integers(4, size=k)) for _ in range(20)]
+    starts = gs.with_leading_loadings(A, firsts)
+    ends = gs.exchanged(A, starts, choice)
+    assert ends.supports.shape[1] == k
+    assert ends.variances.max() >= starts.variances.max() * (1.0 - 1e-9)
+    for support, reached in zip(ends.supports, ends.variances, strict=True):
+        assert reached <= variance(A, support) * (1.0 + 1e-9)
+        if limited:
+            assert np.bincount(support // 4).max() == 1
+
+
+def test_exchanges_by_worth_leave_where_power_steps_stay():
+    A = np.array([[1.0, 0.5], [0.5, 1.2]])  # A e_0 is largest at the first feature, though the second varies more
+    start = gs.with_leading_loadings(A, [np.array([0])])
+    assert gs.power_steps(A, start, every(A)).supports.tolist() == [[0]]
+    ends = gs.exchanged(A, start, every(A))
+    assert ends.supports[np.argmax(ends.variances)].tolist() == [1]
+
+
+def test_random_changes_of_good_supports_find_better_ones_and_lose_none():
+    gains = []
+    for seed in range(10):
+        A = gram(seed, 200, 60)
+        ends = gs.improved(A, every(A), [np.arange(20), np.arange(50, 70), np.arange(100, 120)])
+        if len(ends) == 1:
+            continue
+        again = gs.perturbed(A, ends, every(A), np.random.default_rng(0), 3)
+        assert {end.support.tobytes() for end in ends} <= {end.support.tobytes() for end in again}
+        assert again[0].variance == pytest.approx(variance(A, again[0].support), rel=1e-12)
+        gains.append(again[0].variance / ends[0].variance)
+        assert gs.perturbed(A, ends[:1], every(A), np.random.default_rng(0), 3) == ends[:1]
+        huge = [end._replace(variance=1e80 * end.variance) for end in ends]
+        scaled = gs.perturbed(1e80 * A, huge, every(A), np.random.default_rng(0), 3)
+        assert scaled[0].support.tolist() == again[0].support.tolist()
+        assert scaled[0].variance == pytest.approx(1e80 * again[0].variance, rel=1e-9)
+    assert len(gains) > 3
+    assert min(gains) >= 1.0
+    assert max(gains) > 1.001
+    choice = Choice(np.arange(200), Groups(np.arange(200) // 2, 1))
+    ends = gs.improved(A, choice, [np.arange(0, 40, 2), np.arange(100, 140, 2)])
+    for end in gs.perturbed(A, ends, choice, np.random.default_rng(0), 3):
+        assert np.bincount(end.support // 2).max() == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_gains_of_swaps_are_estimated_closely(monkeypatch, seed):
+    ratios, original = [], gram_swaps._first_that_gains
+
+    def compared(rows, diagonal, fit, swaps):
+        for leaving, joining, gain in zip(*swaps, strict=True):
+            swapped = np.r_[np.delete(fit.support, leaving), joining]
+            ratios.append(gain / (variance(A, swapped) - fit.value))
+        return original(rows, diagonal, fit, swaps)
+
+    monkeypatch.setattr(gram_swaps, "_first_that_gains", compared)
+    A = gram(seed, 40, 30)
+    gram_swaps.swap_features(A.__getitem__, A.diagonal(), np.arange(5), every(A))
+    assert len(ratios) > 20
+    assert min(ratios) > 0.999
+    assert np.median(ratios) < 1.2
+
+
 def test_growth_is_not_drawn_to_a_feature_of_large_variance_that_has_nothing_to_do_with_it():
     A = 0.01 * gram(4, 40, 200) / 200 + np.eye(40)
     A[10:20, 10:20] += 0.99 * (1.0 - np.eye(10))

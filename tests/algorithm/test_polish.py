@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rspca
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_swaps import _best_swap, _Swaps
+from rspca.algorithm.gram_swaps import _first_that_gains, _Refit, _Swaps
 from rspca.algorithm.polish import (
     Polished,
     climb,
@@ -368,19 +368,24 @@ def test_exchanges_are_affordable_if_both_the_pairs_and_the_rows_are_few(monkeyp
     assert not swaps_affordable(2, 60)  # 116 pairs, 120 entries
 
 
-@pytest.mark.parametrize(("k", "tries"), [(3, 8), (100, 8), (101, 2)])
-def test_the_most_promising_exchanges_are_tried_and_the_best_of_them_is_taken(k, tries):
+@pytest.mark.parametrize("k", [3, 101])
+def test_the_most_promising_swap_that_gains_is_made_and_few_are_tried(k):
     promising = _Swaps(np.ones(9, dtype=int), np.arange(k, k + 9), np.arange(9.0, 0.0, -1.0))  # feature k the most
     none = _Swaps(*(np.empty(0, dtype=int),) * 3)
-    for rank in (1, tries, tries + 1):
-        diagonal = np.r_[np.ones(k), np.full(9, 1.5)]
-        diagonal[k + rank - 1] = 5.0  # the best one
+    for rank in (1, budgets.SWAP_TRIES, budgets.SWAP_TRIES + 1):
+        diagonal = np.r_[np.ones(k), np.full(9, 0.5)]
+        diagonal[k + rank - 1 :] = 5.0  # the first that gains
         rows = np.diag(diagonal)[:k]
-        found = _best_swap(rows, diagonal, np.arange(k), promising, 1.0)
-        assert found[0] == 1
-        assert (found[1] == k + rank - 1) == (rank <= tries)
-        assert _best_swap(rows, diagonal, np.arange(k), promising, 6.0) is None
-    assert _best_swap(rows, diagonal, np.arange(k), none, 1.0) is None
+        fit = _Refit(np.arange(k), 1.0, np.eye(k)[0], np.eye(k))
+        swap = _first_that_gains(rows, diagonal, fit, promising)
+        if rank > budgets.SWAP_TRIES:
+            assert swap is None
+            continue
+        assert (swap.leaving, swap.joining) == (1, k + rank - 1)
+        np.testing.assert_allclose(swap.values, np.r_[np.ones(k - 1), 5.0])
+        assert np.abs(swap.vectors[1, -1]) == pytest.approx(1.0)
+        assert _first_that_gains(rows, diagonal, fit._replace(value=6.0), promising) is None
+    assert _first_that_gains(rows, diagonal, fit, none) is None
 
 
 def test_swaps_are_counted_and_limited(monkeypatch):

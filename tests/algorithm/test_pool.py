@@ -125,3 +125,19 @@ def test_neighbors_are_compared_each_with_those_within_reach(n, reach):
     distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     expected = np.where((distance > 0) & (distance < reach), powers, 0.0).sum(axis=1)
     np.testing.assert_allclose(promising.fourth_powers_of_neighbors(rows, reach), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_next_pool_leaves_out_features_that_are_worth_far_less_than_those_of_its_supports():
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.standard_normal((60, 3000))
+    X[:, 100:108] += rng.standard_normal((60, 1))
+    X[:, 200:203] += 0.9 * X[:, 100:101]  # these are nearly as good
+    op, support = as_operator(X), np.arange(100, 106)
+    gram = op.gram_matrix(support)
+    around = [(support, np.linalg.eigh(gram)[1][:, -1])]
+    made = pool.pool_around(op, Choice(np.arange(3000)), around, SharedWork(op))
+    assert made.features.tolist() == [*range(100, 108), *range(200, 203)]
+
+
+def test_the_next_pool_is_made_around_more_supports_if_these_are_large():
+    assert [ascent.supports_of_next_pool(k) for k in (1, 20, 31, 32, 50, 64)] == [3, 3, 3, 4, 6, 8]

@@ -7,7 +7,7 @@ import numpy as np
 from rspca.algorithm import budgets
 from rspca.algorithm.alike import block_ends
 from rspca.algorithm.feature_limits import Choice
-from rspca.algorithm.gram_search import improved, search
+from rspca.algorithm.gram_search import improved, perturbed, search
 from rspca.algorithm.gram_swaps import SwappedSupport
 from rspca.algorithm.polish import Polished, best_after_swaps, best_first, refitted_end, swap_each
 from rspca.algorithm.pool import Pool, exact_variance, make_pool, no_swap_outside_gains, pool_around
@@ -59,7 +59,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if not pool.complete:
         ends, stayed = best_first([*ends, *ends_in_blocks(op, k, ends, choice, work)]), False
         for number in range(budgets.NEXT_POOLS):
-            before, best = ends[0].support, ends[: budgets.NEXT_POOL_SUPPORTS]
+            count = budgets.NEXT_POOL_SUPPORTS if number else supports_of_next_pool(k)
+            before, best = ends[0].support, ends[:count]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
             ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice, finalists)
@@ -74,6 +75,11 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     if len(ends) == 1:
         return ends[0]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]
+
+
+def supports_of_next_pool(k: int) -> int:
+    """Return around how many supports the pool after the first is made: more if local optima differ more."""
+    return max(budgets.NEXT_POOL_SUPPORTS, k // budgets.NEXT_POOL_K_A_SUPPORT)
 
 
 def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:
@@ -101,12 +107,16 @@ def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists
         leading=pool.leading,
         finalists=finalists,
     )
+    if pool.gradient is not None:  # it was made around good supports, and better ones may be close
+        found = perturbed(pool.gram, found, choice, rng, finalists)
     return _polished(pool, found, ends[0].n_iter)
 
 
 def exchanged(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
-    """Return what exchanges with features of the pool make of the ends, best first."""
-    found = improved(pool.gram, choice.among(pool.features), _places(pool, k, ends))
+    """Return what exchanges with features of the pool, and random changes, make of the ends, best first."""
+    choice, rng = choice.among(pool.features), np.random.default_rng(budgets.SEARCH_SEED)
+    found = improved(pool.gram, choice, _places(pool, k, ends))
+    found = perturbed(pool.gram, found, choice, rng, budgets.SEARCH_FINALISTS)
     return _polished(pool, found, ends[0].n_iter)
 
 

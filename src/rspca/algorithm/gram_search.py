@@ -1,4 +1,4 @@
-"""Search for k features inside a Gram matrix: growth and power steps of many candidates at once, then single swaps.
+"""Search for k features inside a Gram matrix: growth and exchanges of many candidates at once, then single swaps.
 
 Everything here works on an array A = X'X of a few thousand features at most, so a step costs no product with X. `pool`
 chooses the features if there are more; `ascent` compares the result with that of polishing on X.
@@ -6,7 +6,7 @@ chooses the features if there are more; `ascent` compares the result with that o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -65,26 +65,62 @@ def search(
     if known:
         starts.append(with_leading_loadings(A, known))
     candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
-    return _exchanged(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
+    return _swapped(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
-    """Return what power steps and exchanges in A make of known supports, best first."""
+    """Return what exchanges and single swaps in A make of known supports, best first."""
     unit = _unit_of(A)
     if unit != 1.0:
         return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
     starts = with_leading_loadings(A, known)
-    return _exchanged(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
+    return _swapped(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
 
 
-def _exchanged(
-    A: Array, candidates: Candidates, known: list[Candidates], choice: Choice, finalists: int
+def _swapped(
+    A: Array,
+    candidates: Candidates,
+    known: list[Candidates],
+    choice: Choice,
+    finalists: int,
+    before: Sequence[SwappedSupport] = (),
 ) -> list[SwappedSupport]:
-    """Return the best ends of power steps from candidates, and known supports, after exchanges of single features."""
-    ends = best_distinct(joined([power_steps(A, candidates, choice), *known]), finalists)
-    diagonal, visited = A.diagonal(), set[bytes]()
+    """Return the best ends of exchanges from candidates, and known supports, after swaps of single features.
+
+    Ends that were found `before` are not found again.
+    """
+    ends = best_distinct(joined([exchanged(A, candidates, choice), *known]), finalists)
+    diagonal, visited = A.diagonal(), {end.support.tobytes() for end in before}
     found = [swap_path(A.__getitem__, diagonal, support, choice, visited) for support in ends.supports]
     return ranked([with_lowest_copies(A, end, choice) for end in found if end is not None])
+
+
+def perturbed(
+    A: Array, ends: list[SwappedSupport], choice: Choice, rng: np.random.Generator, finalists: int
+) -> list[SwappedSupport]:
+    """Return the ends, and those that exchanges and swaps lead to after random features were removed; best first.
+
+    Where many supports have nearly the same variance, searches from anywhere end at different ones; close to good ones
+    there are better ones (iterated local search). A single end leaves nothing to doubt.
+    """
+    unit, k = _unit_of(A), len(ends[0].support)
+    count = int(budgets.PERTURB_SHARE * k)
+    if len(ends) == 1 or not count:
+        return ends
+    if unit != 1.0:
+        scaled = [end._replace(variance=end.variance / unit) for end in ends]
+        found = perturbed(A / unit, scaled, choice, rng, finalists)
+        return [end._replace(variance=unit * end.variance) for end in found]
+    best = ends[: budgets.PERTURBED_SUPPORTS]
+    whole = np.repeat([end.support for end in best], budgets.PERTURB_COPIES, axis=0)
+    left = np.sort(rng.permuted(np.tile(np.arange(k), (len(whole), 1)), axis=1)[:, count:], axis=1)
+    loadings = np.repeat([end.loadings for end in best], budgets.PERTURB_COPIES, axis=0)
+    parts = refitted(A, np.take_along_axis(whole, left, axis=1), np.take_along_axis(loadings, left, axis=1))
+    gradients = gradients_of(A, parts.supports, parts.loadings)
+    gradients[np.arange(len(whole))[:, None], whole] = 0.0  # what was removed does not return at once
+    candidates = refitted(A, *largest_worth(A, parts, gradients, np.inf, k, choice))
+    found = _swapped(A, best_distinct(candidates, len(whole)), [], choice, finalists, ends)
+    return ranked([*ends, *found])
 
 
 def _unit_of(A: Array) -> float:
@@ -181,74 +217,79 @@ def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
 
 
 def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
-    """Return supports of k features that grow from single features, each time by the feature of largest predicted gain.
+    """Return supports of k features that grow from single features, each time by the features of largest worth.
 
-    With l = v'Av and g = Av, a feature j adds g_j^2 / (l - a_jj) to l, to second order. For small supports that would
-    favor features of large variance that are unrelated to v, and all supports would become alike, so the denominator is
-    at least l / 2. Equal supports are merged, and only the best continue.
+    Small supports grow by one feature, larger ones double: exchanges later replace those that came too early. Equal
+    supports are merged, and only the best continue.
     """
-    diagonal, count = A.diagonal(), growth_starts(len(A))
-    S, v = firsts[:, None], np.ones((len(firsts), 1))
-    gradients, variances = A[firsts], diagonal[firsts]
-    next_refit = 2.0
-    for size in range(2, k + 1):
-        joining = most_promising(gradients, variances, diagonal, S, choice)
-        slope = gradients[np.arange(len(S)), joining]
-        half = 0.5 * (variances - diagonal[joining])
-        gain = np.hypot(half, slope) - half  # of the best vector in span(v, e_j)
-        S = np.column_stack([S, joining])
+    count = growth_starts(len(A))
+    grown = Candidates(firsts[:, None], np.ones((len(firsts), 1)), A.diagonal()[firsts])
+    for size in growth_sizes(k):
+        gradients = A[firsts] if size == 2 else gradients_of(A, grown.supports, grown.loadings)
+        S, v = largest_worth(A, grown, gradients, np.inf, size, choice)
         beam = max(count // budgets.GROWTH_NARROWING, 2 * count // size)
-        best = best_of_distinct(S, variances + gain, beam)
-        S, v, joining, gain, slope = S[best], v[best], joining[best], gain[best], slope[best]
-        length = np.hypot(slope, gain)
-        cosine = np.divide(slope, length, out=np.ones_like(slope), where=length > 0.0)
-        sine = np.divide(gain, length, out=np.zeros_like(gain), where=length > 0.0)
-        v = np.column_stack([v * cosine[:, None], sine])
-        variances = variances[best] + gain
-        if size >= next_refit or size == k:
-            next_refit = max(size + 1, budgets.GROWTH_REFIT_RATIO * size)
-            S, v, variances = refitted(A, S, v)
-            gradients = gradients_of(A, S, v) if size < k else gradients
-        else:
-            gradients = turned_towards(gradients, best, cosine, sine, A, joining)
-    order = np.argsort(S, axis=1)
-    return Candidates(np.take_along_axis(S, order, axis=1), np.take_along_axis(v, order, axis=1), variances)
+        distinct = distinct_rows(S)
+        grown = refitted(A, S[distinct], v[distinct])
+        grown = grown.chosen(best_of_distinct(grown.supports, grown.variances, beam))
+    return grown
 
 
-def most_promising(gradients: Array, variances: Array, diagonal: Array, S: Array, choice: Choice) -> Array:
-    """Return the feature of largest predicted gain g_j^2 / max(l - a_jj, l / 2) for each candidate; ties: the lowest.
+def growth_sizes(k: int) -> list[int]:
+    """Return the sizes of growing supports after one feature, up to k."""
+    sizes = [*range(2, min(k, budgets.GROWTH_SINGLE_SIZE) + 1)]
+    while sizes and sizes[-1] < k:
+        sizes.append(min(k, budgets.GROWTH_RATIO * sizes[-1]))
+    return sizes
 
-    A few candidates at a time, so that all steps for them stay in cache.
+
+def exchanged(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
+    """Exchange features of each candidate for others of larger worth while that gains variance; return the ends.
+
+    A candidate stops at a support that another one visited: both would continue identically. The better half continues
+    after each step, and at least a few.
     """
-    joining = np.empty(len(S), dtype=np.intp)
-    for part in chunks(len(S), 8 * len(diagonal), budgets.SWAP_BYTES):
-        promised, denominator = np.square(gradients[part]), variances[part, None] - diagonal
-        np.maximum(denominator, budgets.GROWTH_MIN_DENOMINATOR * variances[part, None], out=denominator)
-        promised /= denominator
-        exclude_features(promised, S[part], choice)
-        most = promised.max(axis=1)
-        joining[part] = np.argmax(promised >= (most - TIED * variances[part])[:, None], axis=1)
-    return joining
+    k, ends, moving = candidates.supports.shape[1], list[Candidates](), candidates
+    visited = {support.tobytes() for support in candidates.supports}
+    for _ in range(budgets.EXCHANGE_STEPS):
+        gradients = gradients_of(A, moving.supports, moving.loadings)
+        S, v = largest_worth(A, moving, gradients, 1.0, k, choice)
+        proposed = refitted(A, S, v)
+        better = proposed.variances > (1.0 + TIED) * moving.variances
+        new = np.array([support.tobytes() not in visited for support in S])
+        ends += [moving.chosen(~better), proposed.chosen(better & ~new)]
+        count = max(len(S) // 2, budgets.EXCHANGE_LEAST)
+        moving = best_distinct(proposed.chosen(better & new), count)
+        visited.update(support.tobytes() for support in moving.supports)
+        if not len(moving.supports):
+            break
+    return joined([*ends, moving])
 
 
-def turned_towards(gradients: Array, rows: Array, cosine: Array, sine: Array, A: Array, joining: Array) -> Array:
-    """Return the gradients of some candidates after each was turned towards the feature that joins it."""
-    turned = np.empty((len(rows), len(A)))
-    for part in chunks(len(rows), 8 * len(A), budgets.SWAP_BYTES):
-        some = turned[part]
-        np.multiply(gradients[rows[part]], cosine[part, None], out=some)
-        some += sine[part, None] * A[joining[part]]
-    return turned
+def largest_worth(
+    A: Array, candidates: Candidates, gradients: Array, favor: float, size: int, choice: Choice
+) -> tuple[Array, Array]:
+    """Return for each candidate its support of so many features that are worth the most, and loadings to refit.
 
-
-def exclude_features(promised: Array, S: Array, choice: Choice) -> None:
-    """Set the promise of features to -inf that may not join: those in the support, and those whose group is full."""
-    promised[np.arange(len(S))[:, None], S] = -np.inf
-    if choice.groups is not None:
-        _, labels = np.unique(choice.groups.labels, return_inverse=True)
-        used = np.zeros((len(S), int(labels.max()) + 1), dtype=np.intp)
-        np.add.at(used, (np.arange(len(S))[:, None], labels[S]), 1)
-        promised[(used >= choice.groups.most)[:, labels]] = -np.inf
+    With l = v'Av and g = Av, to second order a feature j outside adds g_j^2 / (l - a_jj) to l, and one inside is worth
+    v_i^2 (l - a_ii), here times `favor`: if that is infinite, all of them stay. For small supports features of large
+    variance that are unrelated to v would be worth much, so the denominator is at least l / 2. Loadings follow to first
+    order: v_i, and g_j / (l - a_jj).
+    """
+    diagonal, S = A.diagonal(), np.empty((len(gradients), size), dtype=np.intp)
+    loadings = np.empty(S.shape)
+    for part in chunks(len(S), 8 * len(A), budgets.SWAP_BYTES):
+        old, v, variances = candidates.supports[part], candidates.loadings[part], candidates.variances[part, None]
+        each = np.arange(len(old))[:, None]
+        least = budgets.GROWTH_MIN_DENOMINATOR * variances
+        ahead = variances - diagonal
+        np.maximum(ahead, np.maximum(least, budgets.EXCHANGE_MIN_WORTH), out=ahead)
+        np.divide(gradients[part], ahead, out=ahead)
+        worth = ahead * gradients[part]
+        worth[each, old] = favor * np.maximum(v**2 * (variances - diagonal[old]), budgets.EXCHANGE_MIN_WORTH)
+        ahead[each, old] = v
+        S[part] = largest_in_rows(worth, size, choice)
+        loadings[part] = np.take_along_axis(ahead, S[part], axis=1)
+    return S, loadings
 
 
 def supports_along_directions(

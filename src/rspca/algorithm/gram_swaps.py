@@ -47,32 +47,29 @@ def swap_path(
     """
     support, n_swaps, swap_optimal, own = np.array(support), 0, False, set[bytes]()
     rows = np.array(gram_rows(support))
+    values, vectors = np.linalg.eigh(symmetric(rows[:, support]))
     while True:
-        name = np.sort(support).tobytes()
+        value, v, name = float(values[-1]), vectors[:, -1], np.sort(support).tobytes()
         is_repeated = name in own
         if name in visited and not is_repeated:
             return None
         visited.add(name)
         own.add(name)
-        values, vectors = np.linalg.eigh(symmetric(rows[:, support]))
-        value, v = float(values[-1]), vectors[:, -1]
-        if n_swaps == budgets.SWAPS_MAX or swap_optimal or is_repeated:
+        if n_swaps == budgets.SWAPS_MAX or is_repeated:
             break
-        least = budgets.SWAP_MIN_GAIN * value
-        gaps = np.maximum(value - values[:-1], least)
+        gaps = np.maximum(value - values[:-1], budgets.SWAP_MIN_GAIN * value)
         rest = (vectors[:, :-1] / gaps) @ vectors[:, :-1].T
         promising = _promising_to_enter(rows, diagonal, value, v, rest, float(1.0 / gaps[-1]) if len(gaps) else 0.0)
         promising[support] = False
         entering = choice.features[promising[choice.features]]
-        swaps = _promising_swaps(rows, diagonal, _Refit(support, value, v, rest), entering, choice)
-        swap = _best_swap(rows, diagonal, support, swaps, value + least)
+        fit = _Refit(support, value, v, rest)
+        swap = _first_that_gains(rows, diagonal, fit, _promising_swaps(rows, diagonal, fit, entering, choice))
         if swap is None:
             swap_optimal = True
-        else:
-            leaving, joining = swap
-            support[leaving] = joining
-            rows[leaving] = gram_rows(np.array([joining]))[0]
-            n_swaps += 1
+            break
+        support[swap.leaving], values, vectors = swap.joining, swap.values, swap.vectors
+        rows[swap.leaving] = gram_rows(np.array([swap.joining]))[0]
+        n_swaps += 1
     order = np.argsort(support)
     return SwappedSupport(support[order], v[order], value, n_swaps, swap_optimal)
 
@@ -103,15 +100,20 @@ class _Refit(NamedTuple):
 
 
 class _Swaps(NamedTuple):
-    """Positions in a support that may leave it, the features that join it for them, and how promising that is."""
+    """Positions in a support that may leave it, the features that join it for them, and about how much that gains."""
 
     leaving: Array
     joining: Array
-    score: Array
+    gain: Array
 
 
 def _promising_swaps(rows: Array, diagonal: Array, fit: _Refit, entering: Array, choice: Choice) -> _Swaps:
-    """Return the swaps that raise the variance, some of the entering features at a time, so that they stay in cache."""
+    """Return the swaps that raise the variance, some of the entering features at a time, so that they stay in cache.
+
+    With R(d) = sum over the rest of qq'/(l + d - l_q), g = R_ii, r = (Ra)_i and c = l + d - A_jj - a'Ra, a swap gains
+    the only positive root of (v_i^2 + d g) c - g alpha^2 + 2 v_i alpha r + d r^2: the characteristic polynomial after
+    the swap over that before it, times d. With the R of d = 0 it is quadratic, and its root close to the gain.
+    """
     support, value, v, rest = fit
     least, rest_ii, v_i = budgets.SWAP_MIN_GAIN * value, np.diagonal(rest)[:, None], v[:, None]
     found = [_Swaps(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
@@ -121,26 +123,37 @@ def _promising_swaps(rows: Array, diagonal: Array, fit: _Refit, entering: Array,
         alpha, r = v @ a, rest @ a
         q = np.einsum("ij,ij->j", a, r) + diagonal[some] - value
         curvature = r**2 - rest_ii * q
-        gain = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r - least * curvature
-        leaving, joining = ((gain > 0.0) & choice.allowed_swaps(support, some)).nonzero()  # usually few
-        score = gain[leaving, joining] / (np.abs(curvature[leaving, joining]) + v[leaving] ** 2 + least)
-        found.append(_Swaps(leaving, some[joining], score))
+        at_zero = rest_ii * alpha**2 + v_i**2 * q - 2.0 * alpha * v_i * r
+        leaving, joining = ((at_zero > least * curvature) & choice.allowed_swaps(support, some)).nonzero()  # few
+        at_zero, slope = at_zero[leaving, joining], curvature[leaving, joining] + v[leaving] ** 2
+        at_zero, bend = np.maximum(at_zero, 0.0), rest_ii[leaving, 0]
+        root = np.sqrt(slope**2 + 4.0 * bend * at_zero)
+        lower, upper = np.maximum(root + slope, 1e-300), np.maximum(2.0 * bend, 1e-300)
+        gain = np.where(slope > 0.0, 2.0 * at_zero / lower, (root - slope) / upper)
+        found.append(_Swaps(leaving, some[joining], gain))
     return _Swaps(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
 
 
-def _best_swap(rows: Array, diagonal: Array, support: Array, swaps: _Swaps, value: float) -> tuple[int, int] | None:
-    """Return the best of the most promising swaps (position out, feature in) if it exceeds `value`, or None."""
-    tries = budgets.SWAP_TRIES if len(support) <= budgets.SWAP_TRIES_MAX_K else budgets.SWAP_TRIES_LARGE_K
-    best, swap = value, None
-    for place in np.lexsort((swaps.joining, swaps.leaving, -swaps.score))[:tries]:
+class _Swap(NamedTuple):
+    """A position in a support, the feature that takes it, and the eigendecomposition after that."""
+
+    leaving: int
+    joining: int
+    values: Array
+    vectors: Array
+
+
+def _first_that_gains(rows: Array, diagonal: Array, fit: _Refit, swaps: _Swaps) -> _Swap | None:
+    """Return the most promising swap that gains more than rounding; None if none of a few does."""
+    for place in np.lexsort((swaps.joining, swaps.leaving, -swaps.gain))[: budgets.SWAP_TRIES]:
         i, j = int(swaps.leaving[place]), int(swaps.joining[place])
-        inside = symmetric(rows[:, support])
+        inside = symmetric(rows[:, fit.support])
         inside[i, :] = inside[:, i] = rows[:, j]
         inside[i, i] = diagonal[j]
-        reached = float(np.linalg.eigvalsh(inside)[-1])
-        if reached > best:
-            best, swap = reached * (1.0 + TIED), (i, j)
-    return swap
+        values, vectors = np.linalg.eigh(inside)
+        if float(values[-1]) > (1.0 + budgets.SWAP_MIN_GAIN) * fit.value:
+            return _Swap(i, j, values, vectors)
+    return None
 
 
 def symmetric(A: Array) -> Array:

@@ -57,10 +57,27 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     count = max(budgets.NEXT_POOL_FEATURES, budgets.NEXT_POOL_PER_K * len(vectors[0][0]))
-    near = [free.largest(gradient, count) for gradient in gradients.T]
+    near = [
+        _worth_entering(op, gradient, support, loadings, free, count)
+        for gradient, (support, loadings) in zip(gradients.T, vectors, strict=True)
+    ]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
     pool = _pool_of(op, work.gram(op, features, work.lasting), features, complete=False)
     return pool._replace(gradient=gradients[:, 0].copy())
+
+
+def _worth_entering(
+    op: OperatorMixin, gradient: Array, support: Array, loadings: Array, choice: Choice, count: int
+) -> Array:
+    """Return the features of largest gradient, at most `count`, that are worth nearly as much as one of the support.
+
+    Their worth is that of `gram_search.largest_worth`.
+    """
+    near = choice.largest(gradient, count)
+    variance, variances = float(loadings @ gradient[support]), op.sq_norms
+    least = float(np.min(loadings**2 * (variance - variances[support])))
+    slack = np.maximum(variance - variances[near], budgets.GROWTH_MIN_DENOMINATOR * variance)
+    return np.asarray(near[gradient[near] ** 2 > budgets.NEXT_POOL_WORTH * least * slack])
 
 
 def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice: Choice) -> bool:
