@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rspca
-from rspca.base.threads import WORTH_SHARING, shared_if_large, small_products_in_one_thread, threads_for
+from rspca.base.threads import in_lanes, lane_count, small_products_in_one_thread, threads_for
 from rspca.operators.base import OperatorMixin
 
 LARGE = (600, 2000)  # beyond a million entries: climbed on a sketch
@@ -115,24 +115,21 @@ def test_blas_gets_its_threads_back_after_an_error():
     assert blas_threads() == before
 
 
-def test_large_products_of_a_fit_are_shared_and_small_ones_are_not():
-    def counts():
+def test_lanes_have_one_thread_of_blas_each_and_leave_the_cores_to_others():
+    def counts(_=None):
         return {threads for _, threads in blas_threads()}
 
     with threadpool_limits(2, user_api="blas"):
-        before = blas_threads()
+        before, seen = blas_threads(), []
         with small_products_in_one_thread():
             assert counts() == {1}
-            with shared_if_large(WORTH_SHARING - 1):
-                assert counts() == {1}
-            with shared_if_large(WORTH_SHARING):
-                assert blas_threads() == before
-            assert counts() == {1}
-            with threads_for(OwnThreads()), shared_if_large(WORTH_SHARING):
-                assert counts() == {1}  # the cores are for others
+            assert lane_count() == max(threads for _, threads in before)
+            with threads_for(OwnThreads()):
+                assert lane_count() == 1  # the cores are for others
         assert blas_threads() == before
-        with shared_if_large(WORTH_SHARING):
-            assert blas_threads() == before
+        in_lanes(counts, range(4), seen.append)
+        assert seen == [{1}] * 4
+        assert blas_threads() == before
 
 
 def test_a_fit_leaves_blas_its_threads_and_uses_one_for_what_is_small():
@@ -144,19 +141,18 @@ def test_a_fit_leaves_blas_its_threads_and_uses_one_for_what_is_small():
     assert {threads for _, threads in seen[0]} == {1}
 
 
-def test_a_large_product_that_outlasts_a_fit_in_another_thread_leaves_blas_its_threads():
+def test_lanes_that_outlast_a_fit_in_another_thread_leave_blas_its_threads():
     started, ended = threading.Event(), threading.Event()
 
-    def product():
-        with shared_if_large(WORTH_SHARING):
-            started.set()
-            assert ended.wait(10)
+    def product(_):
+        started.set()
+        assert ended.wait(10)
 
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         with ThreadPoolExecutor(1) as pool:
             with small_products_in_one_thread():
-                running = pool.submit(product)
+                running = pool.submit(in_lanes, product, range(2))
                 assert started.wait(10)
             ended.set()
             running.result()
