@@ -119,7 +119,7 @@ class SparseOperator(InMemory):
             return [(X, self._transpose)]
         if X.format == "csc":
             return []
-        wanted = np.arange(0, X.nnz, in_memory.CACHE_BYTES // (X.data.itemsize + X.indices.itemsize))
+        wanted = np.arange(0, X.nnz, max(1, in_memory.CACHE_BYTES // (X.data.itemsize + X.indices.itemsize)))
         cuts = np.unique(np.append(np.searchsorted(X.indptr, wanted, side="right") - 1, self.shape[0]))
         blocks = []
         for first, last in itertools.pairwise(cuts):
