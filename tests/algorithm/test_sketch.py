@@ -12,11 +12,9 @@ from rspca.algorithm import sketch as sketch_module
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.sketch import Rows, Sketch, first_rows
 from rspca.algorithm.sketched_data import Effort, SketchedData
-from rspca.base.types import no_report
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
 from rspca.operators.deflated import ScoreDeflated
-from rspca.operators.dense import DenseOperator
 from rspca.operators.sparse import SparseOperator
 
 
@@ -99,53 +97,6 @@ def test_stage_one_on_a_sketch_ends_at_a_stationary_point_of_x_itself(kind, k):
     assert relaxed.converged
     step = l1_l2_maximizer(op.gram(relaxed.x), k)
     assert float(step @ op.gram(step)) <= relaxed.variance * (1.0 + 1e-5)
-
-
-@pytest.mark.parametrize("kind", ["dense", "float32", "Fortran order"])
-def test_stage_one_on_columns_of_x_needs_fewer_products_and_ends_no_lower(kind, monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 4000))
-    for first in range(0, 4000, 100):  # many directions, more than a sketch shows
-        X[:, first : first + 100] += 0.6 * rng.standard_normal((300, 1))
-    X = {"dense": X, "float32": X.astype(np.float32), "Fortran order": np.asfortranarray(X)}[kind]
-    op, ends, asked = Centered(as_operator(X)), {}, {}
-    for least in (0, 10**9):
-        monkeypatch.setattr(budgets, "COLUMNS_MIN_ENTRIES", least)
-        route, restricted = SketchedData(op, first_rows(op, 3), Effort(1e-5)), []
-        monkeypatch.setattr(op, "restrict", lambda S, kept=restricted: kept.append(len(S)) or Centered.restrict(op, S))
-        products, confirm = [], route.sketch.confirm
-        route.sketch.confirm = lambda x, kept=products, confirm=confirm: kept.append(1) or confirm(x)
-        ends[least] = route.relaxed(80, route.directions(), max_iter=1000, tol=1e-7, report=no_report)
-        asked[least] = len(products), len(restricted)
-    assert ends[0].converged
-    assert ends[0].variance >= (1.0 - 1e-4) * ends[10**9].variance
-    step = l1_l2_maximizer(op.gram(ends[0].x), 80)
-    assert float(step @ op.gram(step)) <= ends[0].variance * (1.0 + 1e-4)
-    assert asked[10**9][1] == 0
-    assert asked[0][1] > 0
-    assert asked[0][0] < asked[10**9][0]
-
-
-def test_stage_one_reads_columns_only_of_large_dense_data_in_memory_and_few_of_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(budgets, "COLUMNS_MIN_ENTRIES", 10**6)
-    X = planted()[0]
-    np.save(tmp_path / "x.npy", X)
-    mapped = DenseOperator(np.load(tmp_path / "x.npy", mmap_mode="r"))
-
-    def pays(op, count, effort=None):
-        route = SketchedData(Centered(op), None, Effort(1e-5) if effort is None else effort)
-        return route._columns_pay(count)
-
-    assert pays(as_operator(X), 600)
-    assert not pays(as_operator(X), 700)  # too large a share of 4000
-    assert not pays(as_operator(X), 600, Effort(1e-5, 2))
-    assert not pays(mapped, 600)
-    assert not pays(as_operator(kinds()["sparse"]), 600)
-    monkeypatch.setattr(budgets, "COLUMNS_MAX_BYTES", 300 * 599 * 8)
-    assert not pays(as_operator(X), 600)
-    monkeypatch.setattr(budgets, "COLUMNS_MAX_BYTES", 300 * 600 * 8)
-    monkeypatch.setattr(budgets, "COLUMNS_MIN_ENTRIES", X.size + 1)
-    assert not pays(as_operator(X), 600)
 
 
 @pytest.mark.parametrize(("k", "differ"), [(64, True), (65, True), (120, True), (121, False), (400, False)])

@@ -76,16 +76,6 @@ SKETCH_SPARE_FEATURES = 3
 """Non-zeros of a step for each spare feature: 3 means a third more than are used: benchmarks/budgets.py."""
 SKETCH_MAX_SHARE = 0.8
 """Share of the features above which a step on the sketch takes all of them: benchmarks/budgets.py."""
-COLUMNS_MIN_ENTRIES = 4 * 10**6
-"""Entries of dense X from which on later steps of stage 1 run on some of its columns: ten components of 1 % of HapMap3
-(1.4e7) take 10 % less time, those of Chowdary's data (2.3e6) as much as before: benchmarks/budgets.py."""
-COLUMNS_STEP = 6
-"""Features of X for each of these columns, at least; more of them are slow to copy: benchmarks/budgets.py."""
-COLUMNS_MAX_BYTES = 2**25
-"""Bytes of these columns, at most: limit of memory."""
-COLUMNS_TOL = 30.0
-"""Multiple of the tolerance of steps on the sketch at which steps on columns stop, because each takes a product with
-them: benchmarks/budgets.py."""
 LEADING_TOL = 1e-4
 """Residual of the leading eigenvector, relative to its eigenvalue; it is only a start: benchmarks/budgets.py."""
 EXTRAPOLATION_MAX = 4.0

@@ -66,7 +66,6 @@ class SketchedData:
     def relaxed(self, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report) -> StationaryPoint:
         """Run stage 1 on the sketch, confirm each result by one product with X, and stop when X confirms no gain.
 
-        After the first product the steps may run on columns of X instead, which know more of it than the sketch does.
         The result is stationary for X itself: stage 1 stops when a round of steps gains as little as the effort wants,
         and when the next step needs no feature that was left out of the last round; or after as many products as the
         effort allows.
@@ -89,24 +88,13 @@ class SketchedData:
             converged = (effort.should_stop(gain, variance) and inside) or products >= effort.products
             if converged or n_iter >= max_iter:
                 return StationaryPoint(x, confirmed.gradient, variance, n_iter, converged)
-            most = max_iter - n_iter
-            end, features = self._climb(k, step, confirmed.gradient, most, step_tol, report, on_columns=True)
+            end, features = self._climb(k, step, confirmed.gradient, max_iter - n_iter, step_tol, report)
             n_iter += end.n_iter
             if effort.should_stop(end.variance - variance, variance):  # of the sketch, which is exact at x
                 return StationaryPoint(x, confirmed.gradient, variance, n_iter, True)
 
-    def _climb(
-        self,
-        k: int,
-        step: Array,
-        gradient: Array,
-        max_steps: int,
-        tol: float,
-        report: Report,
-        *,
-        on_columns: bool = False,
-    ) -> Round:
-        """Take a few steps on the features of largest gradients: on the sketch of them, or on their columns of X."""
+    def _climb(self, k: int, step: Array, gradient: Array, max_steps: int, tol: float, report: Report) -> Round:
+        """Take a few steps on the sketch of the features of largest gradients."""
         within = (1.0 - budgets.L1_ROUNDING) * np.sqrt(k)
         if np.abs(step).sum() < within:  # the leading direction itself may satisfy the constraint
             leading = self.sketch.leading_direction()
@@ -117,23 +105,9 @@ class SketchedData:
         used = len(nonzeros(step))
         spare = used // budgets.SKETCH_SPARE_FEATURES
         features = self.sketch.features(gradient, max(budgets.SKETCH_FEATURES_PER_K * k, used + spare))
-        if on_columns and self._columns_pay(len(features)):
-            part, tol = self.source.restrict(features), budgets.COLUMNS_TOL * tol
-        else:
-            part = self.sketch.operator(features)
-        steps = min(max_steps, budgets.SKETCH_STEPS)
+        part, steps = self.sketch.operator(features), min(max_steps, budgets.SKETCH_STEPS)
         on_iteration = partial(report, "relax")
         return Round(linearized(part, k, step[features], max_iter=steps, tol=tol, on_iteration=on_iteration), features)
-
-    def _columns_pay(self, count: int) -> bool:
-        """Return whether steps on so many columns of X, which show more than the sketch, take less time than a pass.
-
-        Sparse columns, and those of files, take longer to select. Where products are limited, k is small.
-        """
-        op = self.source
-        large = op.columns_in_memory and op.entries >= budgets.COLUMNS_MIN_ENTRIES
-        few = budgets.COLUMNS_STEP * count <= op.shape[1] and op.restricted_bytes(count) <= budgets.COLUMNS_MAX_BYTES
-        return large and few and bool(np.isinf(self.effort.products))
 
     def ends_may_differ(self, k: int) -> bool:
         """Return whether k is a small part of the features; others are chosen by the sketch, whatever the start."""

@@ -74,11 +74,6 @@ class DenseOperator(InMemory):
         self._fused = X.flags.c_contiguous and X.shape[0] > 1
 
     @property
-    def columns_in_memory(self) -> bool:  # type: ignore[override]
-        """Whether X is not a mapped file, of which any column may cost a read of everything."""
-        return not isinstance(self.X, np.memmap)
-
-    @property
     def contiguous_columns(self) -> bool:  # type: ignore[override]
         """Whether X is stored by columns."""
         return bool(self.X.flags.f_contiguous)

@@ -32,8 +32,6 @@ class Products:
     first_block: int = 8
     """Vectors that are multiplied at once while nothing is known of X; where one read serves all of them, they cost
     little more than one: benchmarks/speed.py."""
-    columns_in_memory: bool = False
-    """Whether X is a dense array in memory, some columns of which are copied in far less time than all are read."""
     contiguous_columns: bool = False
     """Whether the entries of each column are next to each other in memory, so that some columns are read fast."""
     gram_in_memory: bool = False

@@ -33,11 +33,6 @@ class Wrapper(OperatorMixin):
         return self.inner.first_block
 
     @property
-    def columns_in_memory(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped data are a dense array in memory."""
-        return self.inner.columns_in_memory
-
-    @property
     def offset(self) -> float:  # type: ignore[override]
         """Multiple of the identity in X'X that is not variance."""
         return self.inner.offset
