@@ -53,10 +53,14 @@ def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: Sh
 
 
 def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Array]], work: SharedWork) -> Pool:
-    """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass."""
+    """Return the pool of these supports and of the features with the largest gradients at their loadings; one pass.
+
+    Next to the supports it has no more features than a first pool, so that its Gram matrix takes no more memory.
+    """
     free = Choice(choice.features)
     gradients = op.gram(spread_columns([(loadings, support) for support, loadings in vectors], op.shape[1]))
     count = max(budgets.NEXT_POOL_FEATURES, budgets.NEXT_POOL_PER_K * len(vectors[0][0]))
+    count = min(count, pool_size(*op.shape) // len(vectors))
     near = [
         _worth_entering(op, gradient, support, loadings, free, count)
         for gradient, (support, loadings) in zip(gradients.T, vectors, strict=True)

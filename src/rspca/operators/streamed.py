@@ -43,7 +43,7 @@ MOST_LANES = 4
 """Threads that multiply blocks, at most: each needs memory for blocks of its own."""
 BLOCKS_IN_MEMORY = 2 * MOST_LANES + 2
 """Blocks that exist at once: of each lane as read and as floats, the next one, and products of them. Counted."""
-MAX_BLOCK_BYTES = 1 << 24
+MAX_BLOCK_BYTES = 1 << 23
 """Bytes of the largest block: both products of a fused pass find it in the last-level cache: benchmarks/scale.py."""
 CACHED_SHARE = 0.1
 """Share of the columns up to which those of a Gram matrix are cached: limit of memory."""
