@@ -130,8 +130,6 @@ EXCHANGE_ROUNDS = 4
 """Exchanges of several features at once after a climb; each costs a pass over X: benchmarks/budgets.py."""
 EXCHANGE_MIN_GAIN = 1e-5
 """Relative gain of such an exchange below which no other is tried: benchmarks/budgets.py."""
-EXCHANGE_MIN_GAIN_LATER = 1e-4
-"""The same for components after the first, each round of which costs a pass: benchmarks/budgets.py."""
 EXCHANGE_ROUNDING = 1e-12
 """Arithmetic: relative rounding of the ratio of worths, so that the least clear pair is exchanged too."""
 EXCHANGE_MIN_WORTH = 1e-100

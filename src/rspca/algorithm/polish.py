@@ -94,23 +94,13 @@ def climb_each(op: OperatorMixin, V: Array, k: int, *, choice: Choice, tol: floa
     return ends
 
 
-def exchange(
-    op: OperatorMixin,
-    start: Polished,
-    gradient: Array,
-    *,
-    choice: Choice,
-    rounds: int,
-    min_gain: float | None = None,
-) -> Polished:
+def exchange(op: OperatorMixin, start: Polished, gradient: Array, *, choice: Choice, rounds: int) -> Polished:
     """Exchange several features at once for others of larger worth while that gains variance.
 
     To second order a feature j outside adds g_j^2 / (l - a_jj) to the variance l, with g = X'Xv, and a feature i inside
     contributes v_i^2 (l - a_ii). A power step compares |g_j| with l |v_i|, which favors features inside, because their
     gradient contains their own variance. If exchanging all pairs gains nothing, the clearest half is tried, and so on.
-    After a relative gain of at most `min_gain`, by default EXCHANGE_MIN_GAIN, no other exchange is tried.
     """
-    min_gain = budgets.EXCHANGE_MIN_GAIN if min_gain is None else min_gain
     best, diagonal, part = start, op.sq_norms, None
     for _ in range(rounds):
         support, value = best.support, best.variance
@@ -139,7 +129,7 @@ def exchange(
         if not count:
             return best
         best = Polished(proposed, loadings, reached, best.n_iter + 1, None)
-        if reached <= (1.0 + min_gain) * value:
+        if reached <= (1.0 + budgets.EXCHANGE_MIN_GAIN) * value:
             break
     return best
 

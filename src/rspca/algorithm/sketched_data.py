@@ -119,10 +119,7 @@ class SketchedData:
         """Polish on the sketch, then exchange several features at once, on X itself."""
         best, gradient = self._polished_on_sketch(V, gradient, choice, tol=tol, report=report)
         self.sketch.forget_rows()  # the columns of k features may take as much memory
-        first = self.source.undeflated is self.source
-        min_gain = budgets.EXCHANGE_MIN_GAIN if first else budgets.EXCHANGE_MIN_GAIN_LATER
-        rounds = budgets.EXCHANGE_ROUNDS
-        return [exchange(self.source, best, gradient, choice=choice, rounds=rounds, min_gain=min_gain)]
+        return [exchange(self.source, best, gradient, choice=choice, rounds=budgets.EXCHANGE_ROUNDS)]
 
     def _polished_on_sketch(
         self, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report
