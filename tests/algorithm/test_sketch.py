@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm import sketch as sketch_module
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.sketch import Rows, Sketch, first_rows
-from rspca.algorithm.sketched_data import Effort, SketchedData
+from rspca.algorithm.sketched_data import Effort, SketchedData, stage1_effort
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
 from rspca.operators.deflated import ScoreDeflated
@@ -66,7 +66,8 @@ def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
-def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(unit, monkeypatch):
+@pytest.mark.parametrize("residual", [None, 1e-3])
+def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(residual, unit, monkeypatch):
     X, _ = planted(200, 1500, strength=1.0)
     residuals = []
 
@@ -77,10 +78,22 @@ def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(uni
 
     original = Sketch.confirm
     monkeypatch.setattr(Sketch, "confirm", confirm)
-    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))))
+    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))), residual=residual)
     assert len(residuals) >= 2
-    assert residuals[-1] <= budgets.SKETCH_RESIDUAL
-    assert min(residuals[:-1]) > budgets.SKETCH_RESIDUAL
+    assert residuals[-1] <= (residual or budgets.SKETCH_RESIDUAL)
+    assert min(residuals[:-1]) > (residual or budgets.SKETCH_RESIDUAL)
+
+
+def test_the_first_component_of_many_features_starts_from_a_direction_that_has_converged():
+    op = Centered(as_operator(planted(200, 1500)[0]))
+    later = ScoreDeflated(op, np.eye(200)[:, :1])
+    assert stage1_effort(op, 65, 1e-7, polished=True).residual == budgets.SKETCH_RESIDUAL_FIRST
+    assert stage1_effort(op, 64, 1e-7, polished=True).residual is None
+    assert stage1_effort(later, 65, 1e-7, polished=True).residual is None
+    route = SketchedData(op, None, Effort(1e-5, residual=1e-3))
+    v = route.directions()[0]
+    image = op.gram(v)
+    assert np.linalg.norm(image - (v @ image) * v) <= 1e-3 * (v @ image)
 
 
 @pytest.mark.parametrize("k", [5, 12, 60, 700])

@@ -36,7 +36,9 @@ class Sketch:
     ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
 
-    def __init__(self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf) -> None:
+    def __init__(
+        self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf, residual: float | None = None
+    ) -> None:
         m, n = op.shape
         first = first_rows(op.undeflated, 1) if first is None else first
         left, rows = op.deflated_rows(*first)
@@ -54,7 +56,7 @@ class Sketch:
         self._rounding = rounding_of(op)
         self._add(left, rows)
         del left, rows  # they are copied
-        self._converge_leading_direction(products)
+        self._converge_leading_direction(products, budgets.SKETCH_RESIDUAL if residual is None else residual)
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -72,15 +74,15 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self, products: float) -> None:
+    def _converge_leading_direction(self, products: float, residual: float) -> None:
         """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
         used = 0
         while self._filled < self._size and used < products:
             used += 1
             v, before = self.leading_direction(), self._filled
             seen = self.confirm(v)
-            residual = float(np.linalg.norm(seen.gradient - seen.variance * v))
-            if residual <= budgets.SKETCH_RESIDUAL * seen.variance or self._filled == before:
+            length = float(np.linalg.norm(seen.gradient - seen.variance * v))
+            if length <= residual * seen.variance or self._filled == before:
                 break
 
     def directions(self) -> list[Array]:

@@ -22,6 +22,8 @@ class Effort(NamedTuple):
 
     gain: float
     products: float = np.inf
+    residual: float | None = None
+    """Of the leading direction from which it starts, relative to its variance; SKETCH_RESIDUAL if not given."""
 
     def should_stop(self, gain: float, variance: float) -> bool:
         """Return whether so little gain of this variance ends stage 1."""
@@ -34,7 +36,9 @@ def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> E
         return Effort(tol * budgets.SKETCH_GAIN_TOL)
     if k <= budgets.POOL_MAX_K:
         return Effort(tol * budgets.SKETCH_GAIN_TOL_FEW, budgets.SKETCH_PRODUCTS_FEW)
-    return Effort(tol * (budgets.SKETCH_GAIN_TOL if op.undeflated is op else budgets.SKETCH_GAIN_TOL_LATER))
+    if op.undeflated is op:
+        return Effort(tol * budgets.SKETCH_GAIN_TOL, residual=budgets.SKETCH_RESIDUAL_FIRST)
+    return Effort(tol * budgets.SKETCH_GAIN_TOL_LATER)
 
 
 class Round(NamedTuple):
@@ -49,7 +53,7 @@ class SketchedData:
 
     def __init__(self, op: OperatorMixin, first: Rows | None, effort: Effort) -> None:
         self.source, self.effort = op, effort
-        self.sketch = Sketch(op, first, products=effort.products)
+        self.sketch = Sketch(op, first, products=effort.products, residual=effort.residual)
 
     def directions(self) -> list[Array]:
         """Return the directions of large variance on the sketch, the largest first."""
