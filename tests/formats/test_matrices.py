@@ -178,7 +178,7 @@ def test_features_of_a_table_are_found_by_name(tmp_path):
     np.save(tmp_path / "d.npy", planted[:, [0, 1, 2, 3, 3]])
     with pytest.raises(ValueError, match="X has 5 features, but SparsePCA is expecting 4"):
         rspca.SparsePCA(1, k=2).fit(rspca.read(tmp_path / "c.npy")).transform(rspca.read(tmp_path / "d.npy"))
-    with pytest.raises(ValueError, match="has not the features of fit in their order"):
+    with pytest.raises(ValueError, match="does not have the features of fit in their order"):
         model.score(stored([3, 2, 1, 0], "b.npz"))
 
 

@@ -75,7 +75,7 @@ def _check_features(model: Model, X: Any, n_features: int) -> None:
             f"X has {n_features} features, but SparsePCA is expecting {model.n_features_in_} features as input."
         )
     if isinstance(X, Table) and not names_agree(model, X):
-        raise ValueError("The table has not the features of fit in their order; give them by the same names.")
+        raise ValueError("The table does not have the features of fit in their order; give them by the same names.")
     if isinstance(X, Table) and not X.has_feature_names and hasattr(model, "feature_names_in_"):
         warn_caller("The table has no names of features, so they are taken in the order of fit.")
 

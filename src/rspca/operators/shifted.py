@@ -10,16 +10,11 @@ import numpy as np
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators.base import OperatorMixin, chunks, returned_by
+from rspca.operators.dense import GATHER_COLUMNS_SHARE, GATHER_MIN_ENTRIES, GATHER_ROWS_SHARE
 from rspca.operators.wrapper import Wrapper
 
 CACHED_BYTES = 1 << 26
 """Bytes of shifted columns that are stored; larger ones are read again for each product: benchmarks/centering.py."""
-
-GATHER_MIN_ENTRIES = 2**17
-"""Entries that a product reads up to which it is taken as it is: the columns of its non-zeros save nothing."""
-GATHER_ROWS, GATHER_COLUMNS = 20, 7
-"""Entries that a product reads for each entry of the columns of its non-zeros, at least, for these to be used, of data
-stored by rows and by columns: as in dense.py. By rows each entry costs a cache line."""
 
 
 @returned_by("shifted")
@@ -52,8 +47,8 @@ class Shifted(Wrapper):
         entries = self.inner.entries
         if V.ndim > 1 or entries <= GATHER_MIN_ENTRIES:
             return None
-        places, each = nonzeros(V), GATHER_COLUMNS if self.inner.contiguous_columns else GATHER_ROWS
-        return places if len(places) * self.shape[0] * each <= entries else None
+        places, share = nonzeros(V), GATHER_COLUMNS_SHARE if self.inner.contiguous_columns else GATHER_ROWS_SHARE
+        return places if len(places) * self.shape[0] <= share * entries else None
 
     def rmatmat(self, U: Array, /) -> Array:
         """(X - 1 shift')' U."""

@@ -120,7 +120,10 @@ class SparseOperator(InMemory):
         if X.format == "csc":
             return []
         wanted = np.arange(0, X.nnz, max(1, in_memory.CACHE_BYTES // (X.data.itemsize + X.indices.itemsize)))
-        cuts = np.unique(np.append(np.searchsorted(X.indptr, wanted, side="right") - 1, self.shape[0]))
+        rows = (
+            np.searchsorted(X.indptr, wanted, side="right") - 1
+        )  # the first of them has an entry: those before do not
+        cuts = np.unique(np.concatenate([[0], rows, [self.shape[0]]]))
         blocks = []
         for first, last in itertools.pairwise(cuts):
             part = slice(X.indptr[first], X.indptr[last])
@@ -253,7 +256,8 @@ class SparseOperator(InMemory):
         if cached is None and self._by_column.format != "csc":
             self._meter.add(self._share)  # selecting columns of rows reads everything: a product is faster
             v = spread(loadings, support, self.shape[1])
-            return np.concatenate([block @ v for block, _ in self._row_blocks])  # SciPy copies float32 as float64
+            # block by block: SciPy copies float32 entries as float64
+            return np.concatenate([block @ v for block, _ in self._row_blocks])
         self._meter.add(self._part(support))
         columns = self._by_column[:, support] if cached is None else cached.X
         return np.asarray(columns.astype(np.float64, copy=False) @ loadings)
