@@ -10,7 +10,8 @@ A run that is stopped goes on at the step where it stopped, on another machine t
 tools/results/pages.json with a digest of the code that it ran, and is left out while that code stays the same. Code is
 the script with what it imports from its folder, and the package; comments and docstrings do not count, nor do command
 line, report and plots where a step does not use them. Steps run strictly one after another, as most of them measure
-time: leave the machine alone. A step that fails is named at the end; the files of the others are kept.
+time: leave the machine alone. Steps that measure none, such as false_proofs and mutants, can be named to a second run
+beside the first. A step that fails is named at the end; the files of the others are kept.
 """
 
 from __future__ import annotations
@@ -242,6 +243,7 @@ def run(step: Step, done: dict[str, Finished]) -> list[str] | None:
     if status:
         return None
     if not step.is_page:
+        done |= finished_steps()  # another run may have added to them
         done[step.name] = Finished(digest, round(minutes, 1))
         DONE.parent.mkdir(exist_ok=True)
         lines = {name: done[name]._asdict() for name in sorted(done)}
