@@ -38,7 +38,7 @@ class Outcomes:
             self.passed += 1
 
 
-def main() -> None:
+def main() -> int:
     outcomes, began = Outcomes(), time.perf_counter()
     tests = sorted(str(path) for path in (ROOT / "tests").rglob("test_invariants*.py"))
     pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", *tests, *sys.argv[1:]], plugins=[outcomes])
@@ -51,7 +51,8 @@ def main() -> None:
         say(f"  {examples:6}  {test.removeprefix('test_').replace('_', ' ')}")
     for test in outcomes.failed:
         say(f"  FAILED  {test}")
+    return len(outcomes.failed)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main() > 0)

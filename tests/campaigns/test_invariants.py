@@ -47,8 +47,6 @@ def assert_components(found, Z, k, *, method, scheme, error):
     for number, component in enumerate(found.components):
         v, A = component.dense(), rest.T @ rest
         within = error * total * (number + 1)
-        if method == "dspca" and number:  # its first component leaves nearly equal columns that lose digits
-            within = max(within, LOST_DIGITS * total)
         assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-12)
         assert component.loadings[np.argmax(np.abs(v[component.support]) > np.abs(v).max() * (1 - 1e-10))] > 0.0
         assert np.all(component.loadings != 0.0)

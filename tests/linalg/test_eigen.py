@@ -150,6 +150,16 @@ def test_one_leading_pair_of_a_matrix_with_ties_or_of_low_rank_is_one_of_its_pai
     np.testing.assert_allclose(A @ pair.vectors[:, 0], pair.values[0] * pair.vectors[:, 0], atol=1e-14)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_that_are_orthonormal_up_to_rounding_have_a_leading_pair(seed):  # LAPACK alone finds none of every 12th
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((12, 9)))[0]
+    pair = _top(Q.T @ Q, 1)
+    assert pair.values[0] == pytest.approx(1.0, rel=1e-14)
+    assert np.linalg.norm(pair.vectors[:, 0]) == pytest.approx(1.0, rel=1e-14)
+    found = rspca.decompose(Q, 1, k=3, center=False, random_state=0).components[0]
+    assert found.variance == pytest.approx(1.0, rel=1e-14)
+
+
 def test_the_whole_is_decomposed_where_one_pair_fails(monkeypatch):
     A = np.diag([3.0, 1.0, 2.0])
     monkeypatch.setattr(eigen, "dsyevr", lambda *args, **options: (np.zeros(3), np.zeros((3, 1)), 0, None, 1))

@@ -61,3 +61,21 @@ def test_columns_without_length_have_no_part_in_it():  # issue 16, item 4
     assert not factor.columns(np.array([2, 3])).any()
     R = factor.columns(np.arange(4))
     np.testing.assert_allclose(R.T @ R, A, atol=1e-13)
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-4, 1e-6, 1e-7, 1e-8, 1e-10])
+def test_features_that_are_nearly_alike_cost_no_digits(distance):  # what is small is left to pivots that come later
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        columns = rng.standard_normal((13, 3))
+        X = columns[:, [0, 0, 0, 1, 1, 2]] + distance * rng.standard_normal((13, 6))
+        X[:, 1] = X[:, 0]
+        X /= np.linalg.norm(X, axis=0)
+        A = X.T @ X
+        factor, order = factor_of(A), rng.permutation(6)
+        for support in (order[:2], order[2:4], order[4:]):
+            factor.include(support)
+            R = factor.columns(np.flatnonzero(factor._included))
+            np.testing.assert_allclose(
+                R.T @ R, A[np.ix_(factor._included, factor._included)], atol=64 * np.finfo(float).eps
+            )

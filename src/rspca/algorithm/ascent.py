@@ -54,8 +54,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
     """
     op = route.source
     pool = make_pool(route, k, choice, [end.support for end in ends], work)
-    finalists = budgets.SEARCH_FINALISTS if pool.complete else budgets.SEARCH_FINALISTS_INCOMPLETE
-    ends = searched(pool, k, ends, choice, finalists)
+    ends = searched(pool, k, ends, choice)
     if not pool.complete:
         ends, stayed = best_first([*ends, *ends_in_blocks(op, k, ends, choice, work)]), False
         for number in range(budgets.NEXT_POOLS):
@@ -63,7 +62,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
             before, best = ends[0].support, ends[:count]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
-            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice, finalists)
+            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
             stayed = np.array_equal(before, ends[0].support)
             if stayed:
                 break
@@ -91,24 +90,15 @@ def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choi
     return [end for end in found if end.support.tobytes() not in known]
 
 
-def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice, finalists: int) -> list[Polished]:
+def searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
     """Return the best supports that a search of the pool finds; the pool has those of the ends, best first."""
     known = _places(pool, k, ends)
     if pool.complete and is_small(k, choice):
         return _polished(pool, search_small(pool.gram, k, known=known), ends[0].n_iter)
     rng, choice = np.random.default_rng(budgets.SEARCH_SEED), choice.among(pool.features)
-    found = search(
-        pool.gram,
-        k,
-        choice,
-        known=known,
-        rng=rng,
-        multiply=pool.multiply,
-        leading=pool.leading,
-        finalists=finalists,
-    )
+    found = search(pool.gram, k, choice, known=known, rng=rng, multiply=pool.multiply, leading=pool.leading)
     if pool.gradient is not None:  # it was made around good supports, and better ones may be close
-        found = perturbed(pool.gram, found, choice, rng, finalists)
+        found = perturbed(pool.gram, found, choice, rng, budgets.SEARCH_FINALISTS)
     return _polished(pool, found, ends[0].n_iter)
 
 
@@ -116,7 +106,7 @@ def exchanged(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[
     """Return what exchanges with features of the pool, and random changes, make of the ends, best first."""
     choice, rng = choice.among(pool.features), np.random.default_rng(budgets.SEARCH_SEED)
     found = improved(pool.gram, choice, _places(pool, k, ends))
-    found = perturbed(pool.gram, found, choice, rng, budgets.SEARCH_FINALISTS)
+    found = perturbed(pool.gram, found, choice, rng, budgets.IMPROVED_FINALISTS)
     return _polished(pool, found, ends[0].n_iter)
 
 

@@ -45,7 +45,6 @@ def search(
     rng: np.random.Generator,
     multiply: Multiply | None = None,
     leading: Array | None = None,
-    finalists: int | None = None,
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
 
@@ -54,18 +53,17 @@ def search(
     are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
     limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself, and
     `leading` are rough leading eigenvectors of A, if they are known.
-    `finalists` is the number of candidates whose single features are swapped.
     """
     unit = _unit_of(A)
     if unit != 1.0:
-        found = search(A / unit, k, choice, known=known, rng=rng, leading=leading, finalists=finalists)
+        found = search(A / unit, k, choice, known=known, rng=rng, leading=leading)
         return [end._replace(variance=unit * end.variance) for end in found]
     starts = [grow(A, k, starting_features(A, k), choice)]
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
     if known:
         starts.append(with_leading_loadings(A, known))
     candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
-    return _swapped(A, candidates, starts[2:], choice, finalists or budgets.SEARCH_FINALISTS)
+    return _swapped(A, candidates, starts[2:], choice, budgets.SEARCH_FINALISTS)
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -74,7 +72,7 @@ def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSuppor
     if unit != 1.0:
         return [end._replace(variance=unit * end.variance) for end in improved(A / unit, choice, known)]
     starts = with_leading_loadings(A, known)
-    return _swapped(A, starts, [starts], choice, budgets.SEARCH_FINALISTS)
+    return _swapped(A, starts, [starts], choice, budgets.IMPROVED_FINALISTS)
 
 
 def _swapped(

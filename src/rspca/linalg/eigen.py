@@ -128,8 +128,8 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
 def _top(A: Array, count: int) -> Pairs:
     """Return leading eigenpairs of a symmetric matrix; computing one of them takes a third of the time of all."""
     if count == 1 and 1 < len(A) <= ONE_PAIR_SIZE and math.isfinite(float(A.sum())):
-        values, vectors, _, _, failed = dsyevr(A, range="I", il=len(A), iu=len(A))
-        if not failed:
+        values, vectors, found, _, failed = dsyevr(A, range="I", il=len(A), iu=len(A))
+        if found == 1 and not failed:  # where many eigenvalues are equal up to rounding, LAPACK may find none
             return Pairs(np.maximum(values[:1], 0.0), vectors)
     values, vectors = np.linalg.eigh(A)
     return Pairs(np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count])

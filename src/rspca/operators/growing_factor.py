@@ -14,6 +14,11 @@ EPS = float(np.finfo(np.float64).eps)
 """Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 
 
+SMALL_PIVOT = 0.01
+"""Arithmetic: length, relative to its column, below which a pivot waits for the longer ones of all other columns. The
+rounding of entries beside it is divided by it, and multiplied with what the row has elsewhere: two digits are lost."""
+
+
 class GrowingFactor:
     """R with a row for each pivot so far; columns are ready when they have been included, and never change afterwards.
 
@@ -42,26 +47,45 @@ class GrowingFactor:
         """Make these columns ready: pivoting among them, after all that were included before.
 
         What is left of a column without a pivot is rounding. It stays out of later rows, so that scores that were
-        computed before stay what they are; `error` knows what is missing.
+        computed before stay what they are; `error` knows what is missing. Features that are nearly alike leave small
+        pivots, or less than rounding that is more than rounding for others: then all other columns are included too,
+        the longest first, so that no row has entries that are larger than its pivot.
         """
         new = support[~self._included[support]]
         if not len(new):
             return
-        self._included[new] = True
+        rows, pivots = self._decomposed(new)
+        others = np.setdiff1d(np.flatnonzero(~self._included), new, assume_unique=True)
+        if len(others) and self._loses_digits(rows, pivots, new, others):
+            new = np.flatnonzero(~self._included)
+            rows, pivots = self._decomposed(new)
+        self._included[new] = self._pivots[pivots] = True
+        self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
+
+    def _decomposed(self, new: Array) -> tuple[Array, Array]:
+        """Return the rows of R that some columns add, and the columns with a pivot."""
         known = self._rows[:, new]
         left = self._correlations(new, new) - known.T @ known
         if float(np.diagonal(left).max()) <= self.noise:  # LAPACK would take the first pivot, however small
-            return
+            return np.empty((0, len(self.matrix))), new[:0]
         triangle, order, rank, _ = dpstrf(left.T, tol=self.noise, overwrite_a=1)  # symmetric, in the order of LAPACK
-        chosen, others = new[order - 1], np.flatnonzero(~self._included)
+        chosen, others = new[order - 1], np.setdiff1d(np.flatnonzero(~self._included), new, assume_unique=True)
         rows = np.zeros((rank, len(self.matrix)))
         rows[:, chosen] = np.triu(triangle)[:rank]
-        if rank and len(others):
+        if len(others):
             left = self._correlations(chosen[:rank], others)
             left -= known[:, order[:rank] - 1].T @ self._rows[:, others]
             rows[:, others] = solve_triangular(triangle[:rank, :rank], left, trans=1)
-        self._pivots[chosen[:rank]] = True
-        self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
+        return rows, chosen[:rank]
+
+    def _loses_digits(self, rows: Array, pivots: Array, new: Array, others: Array) -> bool:
+        """Return whether a pivot is small, or columns without one keep less of the others than rounding explains."""
+        if len(pivots) and abs(rows[-1, pivots[-1]]) < SMALL_PIVOT:
+            return True
+        dropped = np.setdiff1d(new, pivots, assume_unique=True)
+        missing = self._correlations(dropped, others) - self._rows[:, dropped].T @ self._rows[:, others]
+        missing -= rows[:, dropped].T @ rows[:, others]
+        return float(np.abs(missing).max(initial=0.0)) > self.noise
 
     def include_all(self) -> None:
         """Make all columns ready."""
