@@ -84,7 +84,9 @@ def against_svds() -> str:
 
 
 def slopes() -> list[str]:
-    return re.findall(r"slope ([\d.]+)", result("speed"))
+    """Return the powers of growth over n and over m."""
+    found = re.findall(r"^([nm]) = \[(.*)\]: \[(.*)\] ms, slope", result("speed"), re.MULTILINE)
+    return [page_scale.slope(axis, sizes, times) for axis, sizes, times in found]
 
 
 def quality() -> list[tuple[str, list[tuple[int, float, str]]]]:
@@ -285,7 +287,7 @@ is one read of all entries of X.
 {detailed_speed()}
 
 `share` is the variance of the sparse component over that of the first dense one. With `k` = 5 % of n, time grows as
-n to the power {slopes()[0]} and as m to the power {slopes()[1]}.
+n to the power {slopes()[0]} and as m to the power {slopes()[1]}; [Large data](scale.md) says which sizes count.
 
 ## Several components, few features, tall and large data
 
