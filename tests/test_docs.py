@@ -275,6 +275,13 @@ def test_a_page_installs_rspca_from_a_checkout_while_no_index_has_it(path):
     assert not re.search(r"pip install '?rspca\b", path.read_text())
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_the_picture_of_a_report_is_that_of_the_command_above_it(page):
+    command = re.search(r'^COMMAND = "(.*)"$', (ROOT / "docs" / "report_figure.py").read_text(), re.MULTILINE)[1]
+    text = (ROOT / page).read_text()
+    assert 0 <= text.find(command) < text.index("figures/report.png")
+
+
 # issue 21, item 4
 def test_the_first_screen_of_the_readme_has_a_picture_an_installation_code_and_what_comes_out():
     text = (ROOT / "README.md").read_text()
