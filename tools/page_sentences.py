@@ -84,7 +84,7 @@ def fuzzed() -> str:
     last, crashes = re.findall(r"^in all ([\d,]+) inputs, .* (\d+) crashes? of \d+ kinds?", result("fuzz"), re.M)[-1]
     return paragraph(
         f"""In all, {inputs} damaged inputs were tried in {minutes} CPU minutes. In the last round {crashes} of
-        {last} inputs crashed; these and those of earlier rounds are in `tools/results/fuzz.txt`."""
+        {last} inputs crashed; `tools/results/fuzz.txt` has every crash of all rounds."""
     )
 
 
