@@ -3,6 +3,7 @@
     python benchmarks/scale.py                      everything, some minutes; results/scale.txt and a figure
     python benchmarks/scale.py kernels component    some parts; see PARTS
     python benchmarks/scale.py stream --gigabytes 8
+    python benchmarks/scale.py --draw               the figure again, from results/scale.txt
 
 Ratios are medians of runs in turn; of products, which take milliseconds, a run is the quickest of three. plink2 and
 matplotlib are used where they are installed. `plink2 --pca approx` is meant for more than 5,000 samples: on fewer it
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -30,6 +32,7 @@ from common import HERE, Report, data
 from scipy.sparse.linalg import svds
 
 import rspca
+from rspca.algorithm.polish import swaps_affordable
 from rspca.formats import write_plink
 from rspca.operators import as_operator
 
@@ -347,13 +350,31 @@ def growth(say: Report, folder: Path, options: argparse.Namespace) -> None:
             times += medians(
                 lambda t=table: rspca.decompose(t, 1, k=t.shape[1] // 20, scale="patterson", random_state=0), runs=3
             )
-        slope = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]  # the first size warms the program up
+        plain = [not examines_swaps(name, size) for size in sizes]
+        slope = np.polyfit(np.log(np.compress(plain, sizes)), np.log(np.compress(plain, times)), 1)[0]
         say(f"{name} = {sizes}: {[round(t, 3) for t in times]} s, slope {slope:.2f}")
         curves[name] = (sizes, times)
     draw(curves)
 
 
+def examines_swaps(axis: str, size: int) -> bool:
+    """Return whether a fit of `growth` examines all single swaps: it takes longer than a larger one that does not."""
+    n = size if axis == "n" else 10_000
+    return swaps_affordable(n // 20, n)
+
+
+def stored_curves() -> dict[str, tuple[list[int], list[float]]]:
+    """Return the sizes and times of the last run of `growth`."""
+    text = (HERE / "results" / "scale.txt").read_text()
+    found = re.findall(r"^([nm]) = \[(.*)\]: \[(.*)\] s, slope", text, re.MULTILINE)
+    return {
+        name: ([int(size) for size in sizes.split(", ")], [float(time) for time in times.split(", ")])
+        for name, sizes, times in found
+    }
+
+
 def draw(curves: dict[str, tuple[list[int], list[float]]]) -> None:
+    """Draw time over size; sizes at which all single swaps are examined stand apart from the line."""
     try:
         import matplotlib
 
@@ -361,12 +382,18 @@ def draw(curves: dict[str, tuple[list[int], list[float]]]) -> None:
         import matplotlib.pyplot as plt
     except ImportError:
         return
-    figure, axes = plt.subplots(figsize=(5, 3.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
     for (name, (sizes, times)), rest in zip(curves.items(), ("m = 1,000", "n = 10,000"), strict=True):
-        axes.loglog(sizes, times, "o-", label=f"over {name}, {rest}")
+        apart = [examines_swaps(name, size) for size in sizes]
+        plain = np.logical_not(apart)
+        (line,) = axes.loglog(np.compress(plain, sizes), np.compress(plain, times), "o-", label=f"over {name}, {rest}")
+        if any(apart):
+            label = f"over {name}, all single swaps examined"
+            marks = {"markerfacecolor": "none", "color": line.get_color(), "label": label}
+            axes.loglog(np.compress(apart, sizes), np.compress(apart, times), "o", **marks)
     axes.set(xlabel="number of SNPs (n) or of people (m)", ylabel="seconds", title="One component of packed genotypes")
     axes.grid(alpha=0.3, which="both")
-    axes.legend()
+    figure.legend(loc="outside lower center", fontsize="small")
     figure.savefig(HERE.parent / "docs" / "_static" / "scale.svg")
 
 
@@ -377,7 +404,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--gigabytes", type=float, default=2.0, help="size of the file that is streamed")
+    parser.add_argument("--draw", action="store_true", help="draw the figure again from the stored result")
     options = parser.parse_args()
+    if options.draw:
+        return draw(stored_curves())
     whole = list(options.parts) == list(PARTS)
     say = Report("scale.txt" if whole else f"scale_{'_'.join(options.parts)}.txt")
     with tempfile.TemporaryDirectory() as folder:

@@ -27,7 +27,8 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"  # docstrings leave the types to the signature
-autodoc_typehints_description_target = "documented"
+autodoc_typehints_description_target = "all"  # parameters without a description show their type, too
+autodoc_type_aliases = {"Array": "numpy.ndarray"}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 

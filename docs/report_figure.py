@@ -1,4 +1,4 @@
-"""The picture of docs/report.md: a report of the wine data of scikit-learn, photographed in Chromium.
+"""The picture of the README and two pages: a report of the wine data of scikit-learn, photographed in Chromium.
 
 python docs/report_figure.py    (needs Chromium, playwright and Pillow; RSPCA_CHROMIUM names another browser)
 """
@@ -8,28 +8,26 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_wine
 
-import rspca
-
+COMMAND = "rspca fit wine.csv -k 4 -n 4 --scale yes --certify --label cultivar -o out"
+"""The command of README.md and docs/tutorial.md, above the picture there."""
 FIGURE = Path(__file__).resolve().parent / "figures" / "report.png"
 
 
 def written(folder: Path) -> Path:
-    """Return the report of four components of four measurements."""
+    """Return the report that the command of the README writes."""
     wine = load_wine(as_frame=True)
-    model = rspca.SparsePCA(4, k=4, scale=True, certify=True, random_state=0).fit(wine.data)
-    cultivars = np.array(["first", "second", "third"])[wine.target]
-    return rspca.report.write_report(
-        folder / "wine.html", model, scores=model.transform(wine.data), samples={"cultivar": cultivars},
-        label="cultivar", title="Wine: thirteen measurements of three cultivars",
-    )  # fmt: skip
+    wine.data.assign(cultivar=wine.target_names[wine.target]).to_csv(folder / "wine.csv", index=False)
+    subprocess.run([sys.executable, "-m", *COMMAND.split()], cwd=folder, check=True)
+    return folder / "out" / "report.html"
 
 
 if __name__ == "__main__":
@@ -42,7 +40,7 @@ if __name__ == "__main__":
         page = browser.new_page(viewport={"width": 1060, "height": 1000})
         page.goto(written(Path(folder)).as_uri())
         box = page.locator("#scatter").bounding_box()
-        clip = {"x": 0, "y": 0, "width": 1060, "height": box["y"] + box["height"] + 20}
+        clip = {"x": 0, "y": 0, "width": 1060, "height": box["y"] + box["height"] + 10}
         picture = page.screenshot(full_page=True, clip=clip)
         browser.close()
     Image.open(io.BytesIO(picture)).quantize(255, dither=Image.Dither.NONE).save(FIGURE, optimize=True)

@@ -225,6 +225,7 @@ def test_an_example_of_the_gallery_runs(path, monkeypatch):
         "comparison.md",
         "several.md",
         "choosing-k.md",
+        "files.md",
         "statistics.md",
         "reliability_input.md",
         "reliability_faults.md",
@@ -267,6 +268,18 @@ def test_a_page_links_raw_results_instead_of_pasting_them(path):
     text = path.read_text()
     assert "literalinclude} ../" not in text
     assert not re.search(r"^machine: ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_a_page_installs_rspca_from_a_checkout_while_no_index_has_it(path):
+    assert not re.search(r"pip install '?rspca\b", path.read_text())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_the_picture_of_a_report_is_that_of_the_command_above_it(page):
+    command = re.search(r'^COMMAND = "(.*)"$', (ROOT / "docs" / "report_figure.py").read_text(), re.MULTILINE)[1]
+    text = (ROOT / page).read_text()
+    assert 0 <= text.find(command) < text.index("figures/report.png")
 
 
 # issue 21, item 4

@@ -16,10 +16,15 @@ NAMES = {
     "rspca, orthogonal": 'rspca, `constraint="orthogonal"`',
     "scikit-learn SparsePCA": "scikit-learn `SparsePCA`",
     "abess SparsePCA": "abess `SparsePCA`",
-    "scikit-learn NMF cut": "scikit-learn `NMF`, cut to k weights",
+    "scikit-learn NMF cut": "scikit-learn `NMF` cut to k weights",
     "scikit-learn PCA, dense": "PCA, all features",
 }
-MEASURES = ("span", "adjusted", "rebuilt")
+MEASURES = {
+    "span": "has more of the variance in the span of its loadings",
+    "adjusted": "has more adjusted variance",
+    "rebuilt": "rebuilds more of the variance",
+}
+"""The measures, and what a package does that has more of one."""
 
 
 class Row(NamedTuple):
@@ -96,22 +101,27 @@ def short_table() -> str:
 def losses() -> str:
     """Say where another sparse package has more of a measure than every way of ours, or less time than the default."""
     measured = [row for row in rows() if not row.why_not and "dense" not in row.package]
-    more, quicker = list[str](), list[str]()
+    more, faster = list[str](), dict[str, list[str]]()
     for data in dict.fromkeys(row.data for row in measured):
+        name = data.split(",")[0]
         ours = [row for row in measured if row.data == data and row.package.startswith(OURS)]
         others = [row for row in measured if row.data == data and not row.package.startswith(OURS)]
         for place, measure in enumerate(MEASURES):
-            best = max(row.shares[place] for row in ours)
+            best = max(ours, key=lambda row: row.shares[place])
             more += [
-                f"{measure} on {data.split(',')[0]} ({NAMES[row.package]}, {row.shares[place]:.2f} % where ours has "
-                f"{best:.2f} %)" for row in others if row.shares[place] > best
+                f"On {name}, {NAMES[row.package]} {MEASURES[measure]}: {row.shares[place]:.2f} %, where "
+                f"{NAMES[best.package].replace('rspca, ', 'rspca with ')} has {best.shares[place]:.2f} %."
+                for row in others if row.shares[place] > best.shares[place]
             ]  # fmt: skip
         default = next(row for row in ours if row.package == OURS)
-        quicker += [f"{NAMES[row.package]} on {data.split(',')[0]}" for row in others if row.seconds < default.seconds]
-    said = f"Another package has more than every way of rspca in: {'; '.join(more)}." if more else (
-        "No other package has more of any measure than the best way of rspca."
-    )  # fmt: skip
-    return said + (f" Quicker than the default of rspca: {', '.join(quicker)}." if quicker else "")
+        for row in others:
+            if row.seconds < default.seconds:
+                faster.setdefault(NAMES[row.package], []).append(name)
+    said = " ".join(more) or "No other package has more of any measure than the best way of rspca."
+    if not faster:
+        return said
+    packages = "; ".join(f"{package} ({', '.join(data)})" for package, data in faster.items())
+    return f"{said} Faster than rspca with its default options: {packages}."
 
 
 def companies() -> list[tuple[str, str, str]]:
@@ -145,8 +155,8 @@ def topics() -> str:
 
 def readme() -> str:
     """Return the numbers of the README."""
-    words = """Measured by `python benchmarks/comparison.py`, three components of `k` features each. "Rebuilt" is the
-        share of the variance of all features that a regression on the three scores explains."""
+    words = """`python benchmarks/comparison.py` fits three components of `k` features each. The table has the share of
+        the variance of all features that a regression on the three scores explains ("rebuilt"), and the time."""
     return f"{paragraph(words)}\n\n{short_table()}\n\n{paragraph(losses() + ' ' + against_mspca())}"
 
 

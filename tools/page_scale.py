@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 from reading import ROOT, markdown, matched, paragraph, result, with_numbers
 
+from rspca.algorithm.budgets import SWAP_MAX_PAIRS
+from rspca.algorithm.polish import swaps_affordable
+
 PAGE = ROOT / "docs" / "scale.md"
 PRODUCTS = {"X'u": "X'u", "X v": "Xv", "X'U, 8": "X'U, 8 columns"}
 NAMES = {
@@ -51,10 +54,11 @@ def routes() -> str:
 
 def streamed() -> str:
     gigabytes = matched(r"mapped float32 file of ([\d.]+) GB", "scale")[0]
+    option = "" if gigabytes == "2" else f" (`--gigabytes {gigabytes}`)"
     sklearn = matched(r"these: (\d+) x our time", "scale")[0]
     ratio, memory = matched(r"s a pass, ([\d.]+) x plainly reading it .*RssAnon at most (\d+) MB", "scale")
     return paragraph(
-        f"""A file of {gigabytes} GB in float32, with `max_memory="500MB"` and the system's cache dropped before
+        f"""A file of {gigabytes} GB{option} in float32, with `max_memory="500MB"` and the system's cache dropped before
         each pass: a fused pass took {ratio} of the time of plainly reading the file, with at most {memory} MB of
         anonymous memory. Two worker processes took {cluster()} times as long for X'(Xv) on 5,000 × 160,000
         genotypes as one process with two threads. scikit-learn's `SparsePCA` took {sklearn} times as long as ours
@@ -76,17 +80,36 @@ def growth() -> str:
         )
         for axis, sizes, seconds, _ in lines
     ]
-    over_n, over_m = (slope(sizes, seconds) for _, sizes, seconds, _ in lines)
+    over_n, over_m = (slope(axis, sizes, seconds) for axis, sizes, seconds, _ in lines)
     said = paragraph(
-        f"""Time grows with slope {over_n} over n and {over_m} over m on logarithmic axes. The first size of each
-        row is left out of the slope: its time includes the start of kernels and threads."""
+        f"""With `k` = 5 % of n, time grows as n to the power {over_n} and as m to the power {over_m}.
+        {swaps_apart(lines[0][1])}"""
     )
     return "\n\n".join([said, *tables])
 
 
-def slope(sizes: str, seconds: str) -> str:
-    """Return the slope of time over size on logarithmic axes, without the first size, at which the program warms up."""
-    x, y = (np.log([float(number) for number in numbers.split(", ")[1:]]) for numbers in (sizes, seconds))
+def examines_swaps(axis: str, size: int) -> bool:
+    """Return whether a fit of k = 5 % of n examines all single swaps; the other axis has n = 10,000."""
+    n = size if axis == "n" else 10_000
+    return swaps_affordable(n // 20, n)
+
+
+def swaps_apart(sizes: str) -> str:
+    """Say which values of n are left out of the power, and why they take longer than larger ones."""
+    apart = [int(size) for size in sizes.split(", ") if examines_swaps("n", int(size))]
+    if not apart:
+        return ""
+    n = apart[-1]
+    k = n // 20
+    return f"""The power over n is that of the sizes above {n:,}. At n = {n:,} the fit does one thing more: it compares
+        the support with all {k * (n - k):,} that differ in one feature, which takes the products of its {k} columns
+        with X. It does so for up to {SWAP_MAX_PAIRS:,} such supports; larger fits leave this step out."""
+
+
+def slope(axis: str, sizes: str, seconds: str) -> str:
+    """Return the power of growth: the slope on logarithmic axes, over fits that do not examine all single swaps."""
+    pairs = zip(map(int, sizes.split(", ")), map(float, seconds.split(", ")), strict=True)
+    x, y = np.log([pair for pair in pairs if not examines_swaps(axis, pair[0])]).T
     return f"{np.polyfit(x, y, 1)[0]:.2f}"
 
 

@@ -114,6 +114,7 @@ STEPS = (
     Step("analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png")),
     Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
+    _campaign("screens", "screens"),
     _campaign("rivals_small_k", "rivals_small_k"),
     _campaign("certify_small_k", "rivals_small_k", "--certify"),
     _campaign("blas_threads", "blas_threads"),

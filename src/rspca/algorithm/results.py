@@ -69,7 +69,7 @@ class Decomposition:
     orthogonality: float
     """Largest |cosine| between two components."""
     score_correlation: float
-    """Largest |cosine| between the scores of two components: their correlation, for centered data."""
+    """Largest |cosine| between the scores of two components, their correlation for centered data."""
     passes: float
     """Passes over X for the whole decomposition; one more, after it, is for `structure`."""
     structure: Array

@@ -55,7 +55,7 @@ class PermutationTest:
     statistic: Array
     """Variance of each component at its k, in what the earlier ones leave; no divisor."""
     null: Array
-    """The same of permuted data: a row for each permutation."""
+    """Variances of the components of permuted data, a row for each permutation."""
     k: list[int]
     """Features of each component."""
     alpha: float
@@ -65,13 +65,13 @@ class PermutationTest:
 
     @property
     def p(self) -> Array:
-        """p-value of each component: (1 + number of permutations with at least its variance) / (permutations + 1)."""
+        """p-value of each component, (1 + number of permutations with at least its variance) / (permutations + 1)."""
         reached = np.count_nonzero(self.null >= (1.0 - TIED) * self.statistic, axis=0)
         return np.asarray((1.0 + reached) / (len(self.null) + 1.0))
 
     @property
     def suggested(self) -> int:
-        """How many components are more than chance: all before the first p-value above alpha."""
+        """Number of components before the first p-value above alpha, those that are more than chance."""
         above = np.flatnonzero(self.p > self.alpha)
         return int(above[0]) if len(above) else len(self.p)
 

@@ -45,13 +45,13 @@ class Stability:
     share: Any
     """Share of the halves that choose each feature, (n_components, n_features), sparse."""
     cosine: Array
-    """Mean |cosine| between each component and the component of a half that matches it: 1 is the same direction."""
+    """Mean |cosine| between each component and the component of a half that matches it, 1 for the same direction."""
     overlap: Array
     """Mean share of the features of each component that the matching component of a half has too."""
     n_pairs: int
     """Pairs of complementary halves."""
     n_candidates: int
-    """Features that could be chosen: those that vary."""
+    """Number of features that vary, and so could be chosen."""
     supports: list[Array] = field(default_factory=list)
     """Features of the components of all samples."""
     assumption: str = ASSUMPTION

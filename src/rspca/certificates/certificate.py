@@ -70,7 +70,7 @@ class Certificate:
     nodes: int
     """Nodes of the exact search."""
     engine: str
-    """What ran the exact search: "numpy", or "numba" once it was long enough to be compiled."""
+    """Program that ran the exact search, "numpy", or "numba" once it was long enough to be compiled."""
     seconds: float
     n_features: int
     center: bool = True

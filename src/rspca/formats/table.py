@@ -40,7 +40,7 @@ class Table:
     features: Mapping[str, Array] = field(default_factory=dict)
     samples: Mapping[str, Array] = field(default_factory=dict)
     terms: DocumentTerms | None = None
-    """Of documents: all their words, and the weights in use."""
+    """All words of the documents, and the weights in use; None for other data."""
     notes: tuple[str, ...] = ()
     """What was left out of the file, in words."""
 

@@ -61,7 +61,7 @@ class GramOperator(OperatorMixin):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """n by n: the symmetric factor replaces the samples."""
+        """The n by n shape of the symmetric factor, which replaces the samples."""
         return self._factor.shape
 
     @property
