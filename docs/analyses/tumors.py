@@ -32,7 +32,7 @@ def analysis() -> Analysis:
         X, kinds = stored["X"].astype(float), stored["y"]
     model, stable, test, path = fitted(X)
     figure, axes = plt.subplots(1, 3, figsize=(10.4, 3.5), layout="constrained")
-    rspca.plotting.plot_test(test, ax=axes[0])
+    rspca.plotting.PermutationDisplay.from_test(test, ax=axes[0])
     for text in list(axes[0].texts):
         text.remove()  # eight p-values overlap; the caption has what they say
     axes[0].set_title("How many components?", loc="left")
