@@ -267,6 +267,13 @@ def test_a_comparison_without_a_bound_draws_none():
     assert plotting.ComparisonDisplay.from_comparison(rows).bound_ is None
 
 
+def test_percentages_have_no_more_decimals_than_they_need():
+    _, ax = plt.subplots()
+    ax.set_xlim(0.95, 1.0)
+    plotting.looks.percent_axis(ax.xaxis)
+    assert [ax.xaxis.get_major_formatter()(share) for share in (0.1 + 0.2, 0.975, 1.0)] == ["30 %", "97.5 %", "100 %"]
+
+
 # issue 21, item 3
 def test_displays_are_the_only_way_to_draw():
     assert all(name.endswith("Display") for name in plotting.__all__)

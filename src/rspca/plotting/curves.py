@@ -8,7 +8,7 @@ from rspca.analysis.k_path import Path
 from rspca.analysis.permutation import PermutationTest
 from rspca.plotting.looks import COLORS, SHARE, Display, label_values, legend_below, new_axes, percent_axis
 
-_P_VALUE_POINTS = 27.0
+_P_VALUE_POINTS = 24.0
 """Width of a p-value of two digits, with the space that a layout takes from the Axes."""
 _LINE_POINTS = 13.0
 """Height of a line of a tick label, with the same space."""

@@ -19,9 +19,9 @@ white, and with a lighter sky blue.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Seven markers: no divisor of the number of colors, so that 84 classes have different looks."""
 _LONGEST = 40
-_NAME_OFFSETS = (0.0, 8.0, -8.0, 14.0, -14.0)
-"""How far above a point its name may stand, in points, in the order in which places are tried."""
-_DIGIT_POINTS = 8.0
+_NAME_OFFSETS = (8.0, -8.0, 14.0, -14.0, 20.0, -20.0, 26.0, -26.0)
+"""How far above a point its name may stand, in points, if there is no room right next to it."""
+_DIGIT_POINTS = 7.2
 """Width of a digit of a tick label of 10 points, with some room."""
 _LEGEND_MARK_POINTS = 36.0
 """Width of the mark of an entry of a legend, with the room next to it."""
@@ -59,10 +59,8 @@ def new_axes(ax: Any, width: float = 6.4, height: float = 4.2) -> Any:
 
 
 def percent_axis(axis: Any) -> None:
-    """Write the shares on an axis as percentages, with as many decimals as tell them apart."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    """Write the shares on an axis as percentages, with as few decimals as say what they are."""
+    axis.set_major_formatter(lambda share, _: f"{round(100.0 * share, 6):g} %")
 
 
 def legend_beside(ax: Any, handles: Sequence[Any], names: Sequence[Any], title: str | None = None) -> Any:
@@ -98,6 +96,7 @@ def label_values(ax: Any, values: Sequence[int], first: int) -> None:
     from matplotlib.ticker import NullFormatter
 
     values = sorted(set(values))
+    ax.get_xlim()  # applies limits that are pending, which transData would not
     places = dict(zip(values, ax.transData.transform([(value, 0.0) for value in values])[:, 0], strict=True))
     points = 72.0 / ax.figure.dpi * _AXES_AFTER_LAYOUT
     labeled = list[int]()
@@ -136,14 +135,16 @@ def names_beside(ax: Any, names: Sequence[str], points: Sequence[tuple[float, fl
     A name covers a point only where there is no other place for it.
     """
     unit = 72.0 / ax.figure.dpi
+    ax.get_xlim(), ax.get_ylim()  # applies limits that are pending, which transData would not
     begin, end = ax.bbox.x0 * unit, ax.bbox.x1 * unit
     pixels = ax.transData.transform(points) * unit if len(points) else []
     marks = [(x - 4.0, x + 4.0, y) for x, y in pixels]
     written, taken = list[Any](), list[tuple[float, float, float]]()
     for name, point, (x, y) in zip(names, points, pixels, strict=True):
         wide, outward = 4.6 * len(literal(name)), 1.0 if point[0] >= 0.0 else -1.0
-        ways = [(up, outward) for up in _NAME_OFFSETS] + [(up, -outward) for up in _NAME_OFFSETS]
-        for avoided, (up, side) in itertools.product(([*taken, *marks], taken), ways):
+        ways = [(0.0, outward), *itertools.product(_NAME_OFFSETS, (outward, -outward))]
+        tries = [*itertools.product(([*taken, *marks], taken), ways), (taken, (0.0, -outward))]
+        for avoided, (up, side) in tries:
             left = x + 5.0 if side > 0.0 else x - 5.0 - wide
             inside = begin <= left and left + wide <= end
             if inside and all(

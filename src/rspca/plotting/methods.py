@@ -188,8 +188,9 @@ class SharesDisplay(Display):
             number = methods.index(method)
             own = normalization == "naive"
             style = {
-                "color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], "markersize": 5,
-                "linestyle": ":" if own else "-", "markerfacecolor": "white" if own else None,
+                "color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], 
+                "markersize": 7 if own else 3.5, "markerfacecolor": "none" if own else None,
+                "linestyle": ":" if own else "-", "zorder": 2 if own else 3,
                 "label": f"{method}, {_LOADINGS.get(normalization, normalization)}",
             }  # fmt: skip
             (self.lines_[method, normalization],) = ax.plot(self.ks, shares, **(style | kwargs))
