@@ -380,20 +380,27 @@ def draw(curves: dict[str, tuple[list[int], list[float]]]) -> None:
 
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
+        from matplotlib.ticker import LogLocator, NullFormatter
     except ImportError:
         return
-    figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
-    for (name, (sizes, times)), rest in zip(curves.items(), ("m = 1,000", "n = 10,000"), strict=True):
+    figure, axes = plt.subplots(figsize=(5, 3.9), layout="constrained")
+    words = {"n": "more SNPs, 1,000 people", "m": "more people, 10,000 SNPs"}
+    for (name, (sizes, times)), marker in zip(curves.items(), "os", strict=True):
         apart = [examines_swaps(name, size) for size in sizes]
         plain = np.logical_not(apart)
-        (line,) = axes.loglog(np.compress(plain, sizes), np.compress(plain, times), "o-", label=f"over {name}, {rest}")
+        (line,) = axes.loglog(np.compress(plain, sizes), np.compress(plain, times), marker=marker, label=words[name])
         if any(apart):
-            label = f"over {name}, all single swaps examined"
-            marks = {"markerfacecolor": "none", "color": line.get_color(), "label": label}
-            axes.loglog(np.compress(apart, sizes), np.compress(apart, times), "o", **marks)
-    axes.set(xlabel="number of SNPs (n) or of people (m)", ylabel="seconds", title="One component of packed genotypes")
-    axes.grid(alpha=0.3, which="both")
-    figure.legend(loc="outside lower center", fontsize="small")
+            marks = {"markerfacecolor": "none", "color": line.get_color(), "linestyle": "none", "marker": marker}
+            label = "the same, all single swaps examined"
+            axes.loglog(np.compress(apart, sizes), np.compress(apart, times), label=label, **marks)
+    axes.set(xlabel="number of SNPs or of people", ylabel="seconds for one component")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="x", labelsize=8)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
     figure.savefig(HERE.parent / "docs" / "_static" / "scale.svg")
 
 

@@ -2,19 +2,19 @@
 Methods side by side
 ====================
 
-Every method at the same number of non-zeros, with its own loadings ("naive") and with refitted ones ("svd").
+Every method at the same number of features, with its own loadings and with refitted ones.
 """
 
 import rspca
-from rspca.plotting import plot_comparison
+from rspca.plotting import ComparisonDisplay
 
 pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
 comparison = rspca.compare(pitprops, 5)
-plot_comparison(comparison)
+ComparisonDisplay.from_comparison(comparison)
 
 # %%
-# The line is a proven bound: no five features have more. Most methods find the same five here. On the paper's synthetic
-# family, centered, they do not:
+# The dashed line is a proven bound: no five features have more. Most methods find the same five here. On the paper's
+# synthetic family, centered, they do not:
 
 X = rspca.datasets.make_hadamard(64, 256)
 methods = ["rspca", "maxcomp", "spasm", "tpower"]

@@ -6,11 +6,11 @@ The path over k: the variance of the best component found, a proven bound on any
 """
 
 import rspca
-from rspca.plotting import plot_path
+from rspca.plotting import PathDisplay
 
 pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
 path = rspca.path(pitprops, range(1, 14), certify=True)
-plot_path(path)
+PathDisplay.from_path(path)
 
 # %%
 # The curves coincide: for each k the component is proven to be the best there is. The table says the same, and why that

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import rspca
-from rspca.plotting import plot_scores
+from rspca.plotting import ScoresDisplay
 
 X, population = rspca.datasets.make_genotypes(300, 2000, 4, random_state=0)
 folder = tempfile.TemporaryDirectory()
@@ -21,12 +21,12 @@ rspca.formats.write_plink(Path(folder.name) / "study.bed", X)
 table = rspca.read(Path(folder.name) / "study.bed", min_frequency=0.05)
 model = rspca.SparsePCA(3, k=40, scale="patterson", groups=20_000, random_state=0).fit(table)
 names = [f"population {i}" for i in population]
-plot_scores(model, table, labels=names)
+ScoresDisplay.from_estimator(model, table, labels=names)
 
 # %%
 # Two of them lie close together in this plane. The third component separates them.
 
-plot_scores(model, table, labels=names, components=(1, 2))
+ScoresDisplay.from_estimator(model, table, labels=names, components=(1, 2))
 
 # %%
 # The three components use this many of the SNPs:

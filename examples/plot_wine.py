@@ -9,21 +9,21 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
 import rspca
-from rspca.plotting import plot_loadings, plot_scores
+from rspca.plotting import LoadingsDisplay, ScoresDisplay
 
 wine = load_wine(as_frame=True)
 model = rspca.SparsePCA(n_components=2, k=4, scale=True, random_state=0).fit(wine.data)
 
 figure, axes = plt.subplots(2, 1, figsize=(7, 4), layout="constrained", sharex=True)
 for number, ax in enumerate(axes):
-    plot_loadings(model, number, ax=ax)
+    LoadingsDisplay.from_estimator(model, component=number, ax=ax)
 
 # %%
 # The first component is made of phenols, the second of alcohol and color. Together they separate the three cultivars,
 # which the fit has not seen.
 
 names = [wine.target_names[i] for i in wine.target]
-plot_scores(model, wine.data, labels=names)
+ScoresDisplay.from_estimator(model, wine.data, labels=names)
 
 # %%
 # What four features cost against all 13, as shares of the total variance:

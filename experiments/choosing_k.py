@@ -16,7 +16,8 @@ from sklearn.model_selection import cross_val_score
 import rspca
 from rspca.analysis.k_path import Path
 from rspca.datasets import make_planted_spikes
-from rspca.plotting import plot_path
+from rspca.plotting import PathDisplay
+from rspca.plotting.looks import label_values, legend_below, percent_axis
 
 KS = (2, 5, 10, 20, 30, 40, 60, 100, 300, 1000)
 
@@ -40,13 +41,14 @@ def main() -> None:
     ]
     for ax, strength, style in zip(axes, (20.0, 10.0), styles, strict=False):
         path, held_out = study(strength)
-        plot_path(path, ax).set_title(style["label"])
-        axes[2].plot(KS, [100 * share for share in held_out], markersize=4, **style)
+        PathDisplay.from_path(path, ax=ax).ax_.set_title(style["label"])
+        axes[2].plot(KS, held_out, markersize=4, **style)
     axes[2].axvline(30, color="0.4", linestyle=":", label="30 features, planted")
-    axes[2].set(xscale="log", xlabel="features k", ylabel="% of held-out variance", title="held out, 5 folds")
-    axes[2].xaxis.set_major_formatter("{x:g}")
+    axes[2].set(xscale="log", xlabel="features k", ylabel="share of the held-out variance", title="held out, 5 folds")
+    label_values(axes[2], KS, 30)
+    percent_axis(axes[2].yaxis)
     axes[2].grid(alpha=0.3)
-    axes[2].legend(frameon=False)
+    legend_below(axes[2], *axes[2].get_legend_handles_labels())
     save_figure(figure, "choosing_k")
 
 

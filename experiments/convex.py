@@ -20,12 +20,15 @@ from kept import (
     available,
     data,
     leading_pairs,
+    legend_above,
     machine,
+    plain_axis,
     plt,
     save,
     save_facts,
     save_figure,
     seconds,
+    shares_axis,
     show,
 )
 
@@ -89,12 +92,14 @@ def draw(rows: list[Row]) -> None:
     axes[0].axvline(1.0, color="k", lw=1)
     axes[0].set_yticks(range(len(rows)), [f"{row['data']}, k = {row['k']}" for row in rows], fontsize=7)
     axes[0].invert_yaxis()
-    axes[0].set_xlabel("variance after refit, over the upper bound")
-    axes[0].legend(frameon=False, loc="lower left")
+    axes[0].set_xlabel("variance after refit, as a share of the upper bound")
+    shares_axis(axes[0].xaxis)
+    legend_above(axes[0], 3)
     axes[1].loglog([row["n"] for row in rows], [row["time ratio"] for row in rows], "o")
-    axes[1].set(xlabel="number of features", ylabel="time of the semidefinite relaxation, over that of stage 1")
+    axes[1].set(xlabel="number of features", ylabel="time of the semidefinite relaxation, in units of stage 1")
     axes[1].set_xticks([15, 30, 60, 120], ["15", "30", "60", "120"])
     axes[1].minorticks_off()
+    plain_axis(axes[1].yaxis)
     for ax in axes:
         ax.grid(alpha=0.3)
     save_figure(figure, "convex")

@@ -17,6 +17,7 @@ from kept import (
     Row,
     data,
     leading_pairs,
+    legend_above,
     load,
     machine,
     needed,
@@ -29,6 +30,7 @@ from kept import (
     save_figure,
     say,
     seconds,
+    shares_axis,
     show,
 )
 
@@ -83,7 +85,8 @@ def draw(rows: list[Row]) -> None:
     ax.invert_yaxis()
     ax.set_xlabel(SHARE_OF_DENSE)
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, loc="upper left")
+    shares_axis(ax.xaxis)
+    legend_above(ax, 2)
     save_figure(figure, "every_method")
 
 

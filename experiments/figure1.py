@@ -26,6 +26,7 @@ from kept import (
     save,
     save_figure,
     say,
+    shares_axis,
     show,
 )
 
@@ -63,6 +64,7 @@ def draw(rows: list[Row]) -> None:
         figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
         for ax, name in zip(axes.flat, PANELS, strict=True):
             draw_curves(ax, [row for row in rows if row["data"] == name], name, value)
+            shares_axis(ax.yaxis)
         figure.supxlabel(FEATURES_IN_USE)
         figure.supylabel(label)
         figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")

@@ -23,6 +23,7 @@ from kept import (
     draw_curves,
     machine,
     one_svds,
+    plain_axis,
     plt,
     prepare,
     save,
@@ -87,6 +88,7 @@ def draw(rows: list[Row]) -> None:
         if panel:
             draw_curves(ax, panel, name, "time")
             ax.set_yscale("log")
+            plain_axis(ax.yaxis)
     figure.supxlabel(FEATURES_IN_USE)
     figure.supylabel("time, in units of one dense component (svds)")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, ncols=5, loc="outside upper center")

@@ -20,11 +20,13 @@ from kept import (
     available,
     data,
     leading_pairs,
+    legend_above,
     plt,
     prepare,
     refitted,
     save,
     save_figure,
+    shares_axis,
     show,
 )
 
@@ -78,9 +80,10 @@ def draw(rows: list[Row]) -> None:
     ax.axvline(1.0, color="k", lw=1, label="our default")
     ax.set_yticks(range(len(best)), [f"{name}, k = {k:,}" for name, k in best])
     ax.invert_yaxis()
-    ax.set_xlabel("variance after refit, over that of our default")
+    ax.set_xlabel("variance after refit, as a share of our default")
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, loc="lower left")
+    shares_axis(ax.xaxis)
+    legend_above(ax, 2)
     save_figure(figure, "gene_expression")
 
 

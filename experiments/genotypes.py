@@ -88,7 +88,7 @@ def draw(rows: list[Row]) -> None:
         middle = np.median([points for points in sets.values() if len(points) == len(RATIOS)], axis=0)
         ax.plot(*middle.T, style, color=color, lw=2.2, label=NAMED[method, normalization])
     ax.axhline(0.0, color="C1", lw=1)
-    ax.set(xscale="log", xlabel=FEATURES_IN_USE, ylabel="variance over that of refitted MaxComp, difference in %")
+    ax.set(xscale="log", xlabel=FEATURES_IN_USE, ylabel="variance, difference to refitted MaxComp in %")
     percent_axis(ax, (0.01, 0.03, 0.1, 0.2))
     ax.grid(alpha=0.3)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 import tracemalloc
 
-from kept import Row, machine, one_svds, plt, prepare, save, save_facts, save_figure, say, seconds, show
+from kept import (
+    Row,
+    legend_above,
+    machine,
+    one_svds,
+    plain_axis,
+    plt,
+    prepare,
+    save,
+    save_facts,
+    save_figure,
+    say,
+    seconds,
+    show,
+)
 
 import rspca
 
@@ -40,19 +54,21 @@ def main() -> None:
 
 def draw(rows: list[Row]) -> None:
     """Draw time and memory against the number of features."""
-    figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-    curves = {
-        "over svds": ("o-", "time to generate, over svds(X, 1)"),
-        "component over svds": ("s-", "time of a component, over svds(X, 1)"),
-        "peak over X": ("^-", "peak memory, over that of X"),
-    }  # fmt: skip
-    for key, (style, label) in curves.items():
-        ax.loglog([row["n"] for row in rows], [row[key] for row in rows], style, label=label)
-    ax.set(xlabel="number of features", ylabel="ratio")
-    ax.set_xticks([1024, 4096, 16384, 65536], ["1,024", "4,096", "16,384", "65,536"])
-    ax.minorticks_off()
-    ax.legend(frameon=False, fontsize=8)
-    ax.grid(alpha=0.3)
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
+    sizes = [row["n"] for row in rows]
+    axes[0].plot(sizes, [row["over svds"] for row in rows], "o-", label="to generate the data")
+    axes[0].plot(sizes, [row["component over svds"] for row in rows], "s-", label="to find one sparse component")
+    axes[0].set(yscale="log", ylabel="time, in units of\none dense component (svds)")
+    legend_above(axes[0], 2)
+    axes[1].plot(sizes, [row["peak over X"] for row in rows], "^-", color="C2", label="to generate the data")
+    axes[1].set(ylabel="peak memory, in units\nof the size of the data", ylim=(0.0, None))
+    legend_above(axes[1], 1)
+    for ax in axes:
+        ax.set(xscale="log", xlabel="number of features")
+        ax.set_xticks([1024, 4096, 16384, 65536], ["1,024", "4,096", "16,384", "65,536"])
+        ax.minorticks_off()
+        ax.grid(alpha=0.3)
+    plain_axis(axes[0].yaxis)
     save_figure(figure, "hadamard")
 
 

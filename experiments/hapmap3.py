@@ -1,6 +1,7 @@
 """How many SNPs show the 11 populations of HapMap 3? Sparse components of 20, 100 and 500 SNPs against dense ones.
 
     python experiments/hapmap3.py
+    python experiments/hapmap3.py --figure    only the figure, from the stored numbers and four models
 
 Writes results/hapmap3.csv, results/hapmap3.json, docs/figures/hapmap3.png and docs/hapmap3.md. Components and
 classifier are fitted on four fifths of the people and judged on the rest, five times. Numbers of SNPs, variance,
@@ -9,6 +10,7 @@ clusters, certificates and the figure are those of all people.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -126,9 +128,10 @@ def main() -> None:
     accuracy = held_out(np.asarray(everybody.samples["iid"]), labels)
     rows: list[Row] = []
     scores, sizes, dense = dict[str, Any](), dict[tuple[str, int], int](), dict[int, float]()
+    ratios = dict[str, Any]()
     for name, options in models(everybody.shape[1]).items():
         model = fitted(everybody, options)
-        scores[name] = model.transform(everybody)
+        scores[name], ratios[name] = model.transform(everybody), model.explained_variance_ratio_
         for count in COUNTS:
             part = scores[name][:, :count]
             spans = rspca.explained_variance(everybody, model.components_[:count], "subspace", scale="patterson")
@@ -149,8 +152,18 @@ def main() -> None:
     show(save("hapmap3", rows))
     save_facts("hapmap3", people=everybody.shape[0], SNPs=everybody.shape[1], seconds=SECONDS,
                proofs=proofs(everybody))  # fmt: skip
-    draw(scores, labels, {row["data"]: row for row in load("hapmap3") if row["components"] == 2})
+    draw(scores, ratios, labels)
     write("hapmap3")
+
+
+def draw_again() -> None:
+    """Draw the figure without the cross-validation: four models of all people."""
+    everybody = needed(table)
+    labels = np.asarray(data.fetched(fetch_hapmap3, "hapmap3_flashpca/data.bed").labels)
+    chosen = {name: models(everybody.shape[1])[name] for name in (*SPARSE, "dense")}
+    found = {name: fitted(everybody, options) for name, options in chosen.items()}
+    scores = {name: model.transform(everybody) for name, model in found.items()}
+    draw(scores, {name: model.explained_variance_ratio_ for name, model in found.items()}, labels)
 
 
 def told(accuracies: list[float]) -> Row:
@@ -172,16 +185,16 @@ def proofs(everybody: rspca.Table) -> list[Row]:
     return found
 
 
-def draw(scores: dict[str, Any], labels: Any, two: dict[str, Row]) -> None:
+def draw(scores: dict[str, Any], ratios: dict[str, Any], labels: Any) -> None:
     """Draw the people in the plane of the first two components of each k, next to the dense ones."""
-    figure, axes = plt.subplots(1, 4, figsize=(14, 3.9), layout="constrained")
-    for ax, name in zip(axes, [*SPARSE, "dense"], strict=True):
-        display = ScoresDisplay(scores=scores[name] * signs(scores[name], scores["dense"]), labels=labels)
-        display.plot(ax, legend=False, s=9)
+    two = {row["data"]: row for row in load("hapmap3") if row["components"] == 2}
+    figure, axes = plt.subplots(2, 2, figsize=(11, 9), layout="constrained")
+    for ax, name in zip(axes.flat, [*SPARSE, "dense"], strict=True):
+        turned = scores[name] * signs(scores[name], scores["dense"])
+        display = ScoresDisplay(scores=turned, labels=labels, shares=ratios[name]).plot(ax, legend=False)
         ax.set_title(f"{name}: {two[name]['SNPs']:,} SNPs", fontsize=11)
-        ax.set(xticks=[], yticks=[])
     points = display.points_
-    figure.legend(list(points.values()), list(points), loc="outside right", markerscale=2, frameon=False)
+    figure.legend(list(points.values()), list(points), loc="outside right", markerscale=1.6, frameon=False)
     save_figure(figure, "hapmap3")
 
 
@@ -191,4 +204,4 @@ def signs(scores: Any, like: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    draw_again() if sys.argv[1:] == ["--figure"] else main()

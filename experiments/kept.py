@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from PIL import Image
 from scipy.sparse.linalg import LinearOperator, svds
 
@@ -32,6 +33,7 @@ from rspca.linalg.eigen import leading_pairs  # noqa: E402
 from rspca.methods import METHODS  # noqa: E402
 from rspca.operators import prepare as prepare  # noqa: E402
 from rspca.operators.base import OperatorMixin  # noqa: E402
+from rspca.plotting.looks import percent_axis as shares_axis  # noqa: E402, F401
 
 Row = dict[str, Any]
 PAPER = {"solver": "projected", "rounding": "bernoulli", "n_draws": 1, "polish": False}
@@ -39,6 +41,8 @@ PAPER = {"solver": "projected", "rounding": "bernoulli", "n_draws": 1, "polish":
 CURVES = {
     "rspca": ("C0", "o"), "spasm": ("C2", "^"), "maxcomp": ("C1", "s"), "default": ("k", "*"), "stage 1": ("C4", "v"),
 }  # fmt: skip
+PNG_COLORS = 128
+"""Colors of a PNG file: half of the size, and lines keep their colors."""
 STYLES = {"svd": "-", "naive": ":", "undivided": "-."}
 
 
@@ -120,6 +124,17 @@ def percent_axis(ax: Any, ticks: Iterable[float]) -> None:
     chosen = list(ticks)
     ax.set_xticks(chosen, [f"{100 * tick:g} %" for tick in chosen])
     ax.minorticks_off()
+
+
+def plain_axis(axis: Any) -> None:
+    """Label a logarithmic axis at powers of ten with numbers as they are: 0.1, 1, 10, 1,000."""
+    axis.set_major_formatter(lambda value, _: f"{value:,g}" if value < 1 else f"{value:,.0f}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend_above(ax: Any, columns: int, **options: Any) -> None:
+    """Put the legend above the Axes, where it covers no point."""
+    ax.legend(frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
 
 
 def draw_curves(ax: Any, rows: list[Row], title: str, value: str = "f") -> None:
@@ -207,7 +222,8 @@ def save_figure(figure: Any, name: str) -> None:
     path = FIGURES / f"{name}.png"
     figure.savefig(path, dpi=90, bbox_inches="tight")
     plt.close(figure)
-    Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)  # a third of the size
+    few = Image.open(path).convert("RGB").quantize(PNG_COLORS, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
     say(f"figure: docs/figures/{name}.png")
 
 

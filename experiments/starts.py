@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from kept import METHODS, Row, available, data, leading_pairs, plt, prepare, save, save_figure, show
+from kept import METHODS, Row, available, data, leading_pairs, plt, prepare, save, save_figure, shares_axis, show
 
 import rspca
 from rspca.algorithm.round import exact_supports
@@ -94,7 +94,8 @@ def draw(rows: list[Row]) -> None:
         ax.plot(shares, [names.index(row["data"]) for row in line], marker, mfc="none", label=label)
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel("variance, mean over draws of exactly k features, over our default")
+    ax.set_xlabel("variance, mean over draws of exactly k features, as a share of our default")
+    shares_axis(ax.xaxis)
     ax.legend(frameon=False, title="drawn from", loc="center left", bbox_to_anchor=(1.0, 0.5))
     ax.grid(alpha=0.3)
     save_figure(figure, "starts")

@@ -26,6 +26,7 @@ from kept import (
     save_facts,
     save_figure,
     say,
+    shares_axis,
     show,
 )
 from published import COUNTS, KS, SPARSITY, TABLE1
@@ -196,7 +197,7 @@ def main() -> None:
 
 def draw(rows: list[Row]) -> None:
     """Draw the columns of Table 1 as computed, with the printed values as circles."""
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharex=True)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharex=True, layout="constrained")
     shown = {
         ("cvx", "the paper's iteration"): ("C4", ":"), ("rspca", "without 1/p"): ("C0", "-"),
         ("rspca", "with 1/p"): ("C0", "--"), ("spasm", "naive"): ("C2", "-"),
@@ -212,11 +213,15 @@ def draw(rows: list[Row]) -> None:
             label = LABELS.get((column, reading), f"{column}, {reading}")
             ax.plot(KS, line, style, color=color, label=label)
             if column in TABLE1 and reading != "with 1/p" and (column, reading) != ("maxcomp", "naive"):
-                ax.plot(KS, TABLE1[column][component], "o", color=color, ms=4, mfc="none")
+                ax.plot(KS, TABLE1[column][component], "o", color=color, ms=5, mfc="none")
         ax.set(xscale="log", xlabel="k, number of features", title=("one component", "two components")[component])
+        ax.set_xticks([100, 1000, 10_000], ["100", "1,000", "10,000"])
+        shares_axis(ax.yaxis)
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("share of the norm of A; circles: as printed")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].plot([], [], "o", color="0.3", ms=5, mfc="none", label="circles: printed in the paper")
+    axes[0].set_ylabel("variance, as a share of the\nFrobenius norm of the covariance matrix")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=4, loc="outside upper center")
     save_figure(figure, "table1")
 
 

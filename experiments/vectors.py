@@ -43,10 +43,12 @@ def main() -> None:
         titles = {"rspca": "the paper's method", "spasm": "SPASM", "maxcomp": "MaxComp"}
         vectors = {"dense component": leading} | {titles[method]: one.dense() for method, one in found.items()}
         for ax, (title, vector) in zip(line, vectors.items(), strict=True):
-            ax.plot(vector, ",", color="C0")
+            used = np.flatnonzero(vector)
+            ax.axhline(0.0, color="0.6", linewidth=0.8)
+            ax.plot(used, vector[used], "o", color="C0", markersize=2.0, markeredgewidth=0.0)
             ax.set_title(f"{title}, {name}", fontsize=9)
     figure.supxlabel("number of the feature")
-    figure.supylabel("loading")
+    figure.supylabel("loading; features with loading 0 have no dot")
     say(f"synthetic data, {X.shape[0]} x {n}, about 0.1 n non-zeros; the paper shows the vectors without numbers")
     show(rows)
     save("vectors", rows)

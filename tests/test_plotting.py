@@ -1,5 +1,6 @@
 """Figures show what they are given: bars, curves, points and names, and matplotlib is loaded only for them."""
 
+import itertools
 import subprocess
 import sys
 
@@ -39,7 +40,10 @@ def path():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return rspca.compare(rspca.GramOperator(rspca.datasets.load_pitprops()), 5, methods=["rspca", "maxcomp", "pca"])
+    return rspca.compare(rspca.GramOperator(rspca.datasets.load_pitprops()), 5, methods=METHODS)
+
+
+METHODS = ["rspca", "maxcomp", "rotation", "pca"]
 
 
 def labels_of(texts):
@@ -62,9 +66,9 @@ def test_the_colors_of_bars_tell_signs_apart():
 
 
 def test_fewer_loadings_than_there_are_say_so(model):
-    axes = plotting.plot_loadings(model, n=3)
-    assert len(axes.patches) == 3
-    assert axes.get_title() == "component 1, 3 largest of 4 loadings"
+    display = plotting.LoadingsDisplay.from_estimator(model, n=3)
+    assert len(display.bars_) == 3
+    assert display.ax_.get_title() == "component 1, 3 largest of 4 loadings"
 
 
 @pytest.mark.parametrize(
@@ -102,40 +106,69 @@ def test_scores_are_points_of_their_label(model, wine):
     assert labels_of(display.legend_.get_texts()) == ["0", "1", "2"]
     shares = [f"component {j + 1} ({100 * model.explained_variance_ratio_[j]:.3g} %)" for j in (1, 0)]
     assert [display.ax_.get_xlabel(), display.ax_.get_ylabel()] == shares
-    assert plotting.plot_scores(scores).get_xlabel() == "component 1"
+    assert plotting.ScoresDisplay.from_scores(scores).ax_.get_xlabel() == "component 1"
 
 
 def test_labels_differ_in_color_and_marker_together():
-    names = [f"{i:02}" for i in range(42)]
-    display = plotting.ScoresDisplay.from_scores(np.zeros((42, 2)), labels=names)
+    names = [f"{i:02}" for i in range(84)]
+    display = plotting.ScoresDisplay.from_scores(np.zeros((84, 2)), labels=names)
     looks = {
         (tuple(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes())
         for points in display.points_.values()
     }
-    assert len(looks) == 42
-    assert len(display.legend_.get_texts()) == 42
+    assert len(looks) == 84
+    assert len(display.legend_.get_texts()) == 84
+
+
+def cielab(colors):
+    """Return CIELAB coordinates (D65) of colors of matplotlib."""
+    rgb = matplotlib.colors.to_rgba_array(colors)[:, :3]
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                       [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
+    xyz = linear @ to_xyz.T / (0.95047, 1.0, 1.08883)
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116).T
+    return np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_twelve_labels_have_colors_that_are_far_apart_and_neighbors_other_markers():
+    assert cielab(["white"])[0] == pytest.approx([100, 0, 0], abs=0.02)
+    display = plotting.ScoresDisplay.from_scores(np.zeros((12, 2)), labels=[f"{i:02}" for i in range(12)])
+    points = list(display.points_.values())
+    places = cielab([one.get_facecolor()[0][:3] for one in points])
+    distances = np.linalg.norm(places[:, None] - places, axis=2)[np.triu_indices(12, 1)]
+    assert distances.min() > 30, "Delta E 1976; 2.3 is just noticeable"
+    assert places[:, 0].max() < 80, "none is faint on white"
+    markers = [one.get_paths()[0].vertices.tobytes() for one in points]
+    assert all(one != other for one, other in itertools.pairwise(markers))
+
+
+def test_marks_are_large_unless_there_are_very_many():
+    few, many = (plotting.ScoresDisplay.from_scores(np.zeros((count, 2))).points_[None] for count in (500, 50_000))
+    assert few.get_sizes()[0] == 30
+    assert many.get_sizes()[0] == 8
 
 
 def test_scores_without_labels_have_no_legend(model, wine):
-    assert plotting.plot_scores(model, wine.data).get_legend() is None
-    assert plotting.plot_scores(model.transform(wine.data)).get_legend() is None
+    assert plotting.ScoresDisplay.from_estimator(model, wine.data).legend_ is None
+    assert plotting.ScoresDisplay.from_scores(model.transform(wine.data)).legend_ is None
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m, X: plotting.plot_scores(m), "give the data too"),
-        (lambda m, X: plotting.plot_scores(m.transform(X)[:, :1]), "two components or more"),
-        (lambda m, X: plotting.plot_scores(m, X, labels=[1, 2]), "one for each of 178 samples"),
-        (lambda m, X: plotting.plot_scores(m, X, labels=range(178)), "at most 42"),
-        (lambda m, X: plotting.plot_scores(m, X, components=(0, 2)), "component=2"),
-        (lambda m, X: plotting.plot_scores(m, X, components=(0,)), "must name two"),
-        (lambda m, X: plotting.plot_loadings(m, component=2), "component=2"),
+        (lambda m, X: plotting.ScoresDisplay.from_scores(m.transform(X)[:, :1]), "two components or more"),
+        (lambda m, X: plotting.ScoresDisplay.from_estimator(m, X, labels=[1, 2]), "one for each of 178 samples"),
+        (lambda m, X: plotting.ScoresDisplay.from_estimator(m, X, labels=range(178)), "at most 84"),
+        (lambda m, X: plotting.ScoresDisplay.from_estimator(m, X, components=(0, 2)), "component=2"),
+        (lambda m, X: plotting.ScoresDisplay.from_estimator(m, X, components=(0,)), "must name two"),
+        (lambda m, X: plotting.LoadingsDisplay.from_estimator(m, component=2), "component=2"),
         (lambda m, X: plotting.PathDisplay(path=()), "path is empty"),
-        (lambda m, X: plotting.plot_comparison(rspca.compare(X, 4, methods=["pca"])), "no sparse method"),
+        (lambda m, X: plotting.ComparisonDisplay(comparison=rspca.compare(X, 4, methods=["pca"])), "no sparse method"),
+        (lambda m, X: plotting.SharesDisplay(ks=[1, 2], curves={("rspca", "svd"): [0.5]}), "each of 2 ks"),
     ],
-    ids=["no data", "one component", "labels", "many labels", "no such component", "one axis", "loadings", "path",
-         "comparison"],
+    ids=["one component", "labels", "many labels", "no such component", "one axis", "loadings", "path", "comparison",
+         "shares"],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_in_one_line(call, message, model, wine):
     with pytest.raises(ValueError, match=message) as error:
@@ -159,16 +192,72 @@ def test_a_path_without_certificates_has_no_bound():
     assert labels_of(display.ax_.get_legend().get_texts()) == ["found", f"suggested k = {found.suggested}"]
 
 
+def has_room(display):
+    """Return whether everything that is drawn is inside the figure."""
+    display.figure_.canvas.draw()
+    drawn, page = display.figure_.get_tightbbox(), display.figure_.bbox_inches.padded(0.01)
+    return page.contains(drawn.x0, drawn.y0) and page.contains(drawn.x1, drawn.y1)
+
+
+def overlapping(texts):
+    """Return pairs of texts that cover each other, after drawing."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    return [
+        (name, other)
+        for number, (name, box) in enumerate(boxes)
+        for other, another in boxes[number + 1 :]
+        if box.overlaps(another)
+    ]
+
+
 def test_a_comparison_shows_both_normalizations_without_pca(comparison):
     display = plotting.ComparisonDisplay.from_comparison(comparison)
-    methods = labels_of(display.ax_.get_xticklabels())
-    assert sorted(methods) == ["maxcomp", "rspca"]
-    for normalization, bars in display.bars_.items():
+    methods = labels_of(display.ax_.get_yticklabels())
+    assert sorted(methods) == ["maxcomp", "rotation", "rspca"]
+    for normalization, points in display.points_.items():
         shares = {row.method: row.share for row in comparison if row.normalization == normalization}
-        for bar in bars:
-            place = round(bar.get_x() + bar.get_width() / 2)
-            assert bar.get_height() == shares[methods[place]]
-    assert display.bound_.get_ydata()[0] >= max(row.share for row in comparison if row.method != "pca") - 1e-6
+        assert {methods[round(y)]: x for x, y in points.get_offsets()} == shares
+    assert display.bound_.get_xdata()[0] >= max(row.share for row in comparison if row.method != "pca") - 1e-6
+    words = labels_of(display.ax_.get_legend().get_texts())
+    assert words[:2] == ["own loadings", "refitted"]
+    assert words[2].startswith("proven bound: ")
+
+
+def test_a_comparison_shows_differences(comparison):
+    display = plotting.ComparisonDisplay.from_comparison(comparison)
+    sparse = [row.share for row in comparison if row.method != "pca"]
+    low, high = display.ax_.get_xlim()
+    assert high - low < 3 * (max(sparse) - min(sparse)), "the axis covers the values, not all from 0"
+    assert low < min(sparse) <= max(sparse) < high
+    (right,) = display.ax_.child_axes
+    shown = dict(zip(labels_of(display.ax_.get_yticklabels()), labels_of(right.get_yticklabels()), strict=True))
+    below = {name: 1 - max(r.share for r in comparison if r.method == name) / max(sparse) for name in shown}
+    assert shown == {name: "best" if far < 1e-9 else f"{100 * far:.2g} %" for name, far in below.items()}
+    assert sorted(shown.values()) == ["9 %", "best", "best"]
+    assert has_room(display)
+
+
+def test_methods_that_tie_are_drawn_as_tied():
+    row = rspca.compare(rspca.GramOperator(rspca.datasets.load_pitprops()), 1, methods=["rspca"])
+    display = plotting.ComparisonDisplay.from_comparison(row)
+    low, high = display.ax_.get_xlim()
+    assert high - low >= 0.002 * row[0].share
+
+
+def test_a_bound_that_is_far_away_leaves_the_differences_visible(comparison):
+    from rspca.analysis.compare import Comparison
+
+    far = Comparison(row._replace(of_bound=row.share) for row in comparison if row.method != "pca")
+    display = plotting.ComparisonDisplay.from_comparison(far)
+    assert display.bound_.get_xdata()[0] == pytest.approx(1.0)
+    assert display.ax_.get_xlim()[1] < 1.0
+    assert labels_of(display.ax_.get_legend().get_texts())[2] == "proven bound: 100 %, right of this range"
+
+
+def test_a_comparison_of_several_components_is_refused(wine):
+    rows = rspca.compare(wine.data, 3, n_components=2, methods=["rspca"], certify_seconds=None)
+    with pytest.raises(TypeError, match="several components"):
+        plotting.ComparisonDisplay(comparison=rows)
 
 
 def test_a_comparison_without_a_bound_draws_none():
@@ -178,12 +267,29 @@ def test_a_comparison_without_a_bound_draws_none():
     assert plotting.ComparisonDisplay.from_comparison(rows).bound_ is None
 
 
-def test_functions_draw_on_the_axes_given(model, wine, path, comparison):
+def test_percentages_have_no_more_decimals_than_they_need():
+    _, ax = plt.subplots()
+    ax.set_xlim(0.95, 1.0)
+    plotting.looks.percent_axis(ax.xaxis)
+    assert [ax.xaxis.get_major_formatter()(share) for share in (0.1 + 0.2, 0.975, 1.0)] == ["30 %", "97.5 %", "100 %"]
+
+
+# issue 21, item 3
+def test_displays_are_the_only_way_to_draw():
+    assert all(name.endswith("Display") for name in plotting.__all__)
+    assert not [name for name in dir(plotting) if name.startswith("plot_")]
+    for name in plotting.__all__:
+        display = getattr(plotting, name)
+        assert [method for method in vars(display) if method.startswith("from_")], name
+        assert callable(display.plot)
+
+
+def test_displays_draw_on_the_axes_given(model, wine, path, comparison):
     _, axes = plt.subplots(2, 2)
-    assert plotting.plot_loadings(model, ax=axes[0, 0]) is axes[0, 0]
-    assert plotting.plot_scores(model, wine.data, ax=axes[0, 1]) is axes[0, 1]
-    assert plotting.plot_path(path, ax=axes[1, 0]) is axes[1, 0]
-    assert plotting.plot_comparison(comparison, ax=axes[1, 1]) is axes[1, 1]
+    assert plotting.LoadingsDisplay.from_estimator(model, ax=axes[0, 0]).ax_ is axes[0, 0]
+    assert plotting.ScoresDisplay.from_estimator(model, wine.data, ax=axes[0, 1]).ax_ is axes[0, 1]
+    assert plotting.PathDisplay.from_path(path, ax=axes[1, 0]).ax_ is axes[1, 0]
+    assert plotting.ComparisonDisplay.from_comparison(comparison, ax=axes[1, 1]).ax_ is axes[1, 1]
     assert plt.get_fignums() == [axes[0, 0].figure.number]
 
 
@@ -192,8 +298,9 @@ def test_functions_draw_on_the_axes_given(model, wine, path, comparison):
     [
         plotting.LoadingsDisplay(names="ab", loadings=[0.8, -0.6]),
         plotting.ScoresDisplay(scores=np.eye(2)),
+        plotting.SharesDisplay(ks=[1, 2], curves={("rspca", "svd"): [0.5, 0.7]}),
     ],
-    ids=["loadings", "scores"],
+    ids=["loadings", "scores", "shares"],
 )
 def test_a_display_can_be_drawn_again_with_other_settings(display):
     first = display.plot().ax_
@@ -216,16 +323,56 @@ def test_matplotlib_is_loaded_by_drawing_only_and_its_absence_is_one_clear_line(
 def test_scores_may_be_a_frame():
     X, y = load_wine(return_X_y=True)
     model = rspca.SparsePCA(2, k=3, random_state=0).set_output(transform="pandas")
-    drawn = plotting.plot_scores(model.fit_transform(X), labels=y)
-    assert len(drawn.collections) == 3
+    drawn = plotting.ScoresDisplay.from_scores(model.fit_transform(X), labels=y)
+    assert len(drawn.points_) == 3
 
 
 def test_shares_are_drawn_from_few_features_to_many():
     pitprops = rspca.GramOperator(rspca.datasets.load_pitprops())
-    lines = plotting.plot_shares(pitprops, [5, 1, 3], methods=["rspca"]).get_lines()
-    assert all(line.get_xdata().tolist() == [1, 3, 5] for line in lines)
+    display = plotting.SharesDisplay.from_data(pitprops, [5, 1, 3], methods=["rspca"], title="pitprops")
+    assert display.ks == [1, 3, 5]
+    assert sorted(display.lines_) == [("rspca", "naive"), ("rspca", "svd")]
+    for key, line in display.lines_.items():
+        assert line.get_xydata().tolist() == [list(pair) for pair in zip(display.ks, display.curves[key], strict=True)]
+    assert sorted(labels_of(display.ax_.get_legend().get_texts())) == ["rspca, own loadings", "rspca, refitted"]
+    assert display.ax_.get_ylabel() == "share of the variance\nof the first principal component"
     with pytest.raises(ValueError, match="ks is empty"):
-        plotting.plot_shares(pitprops, [])
+        plotting.SharesDisplay.from_data(pitprops, [])
+
+
+@pytest.mark.parametrize("ks", [range(1, 14), [2, 5, 10, 20, 30, 40, 60, 100, 300, 1000], [7]], ids=str)
+@pytest.mark.parametrize("panels", [1, 3])
+def test_the_axis_of_a_path_has_the_k_that_were_tried_and_no_number_covers_another(ks, panels):
+    from rspca.analysis.k_path import Path, PathPoint
+
+    nothing = np.array([])
+    found = Path(PathPoint(k, k / max(ks), k / max(ks), None, None, nothing, nothing) for k in ks)
+    figure, axes = plt.subplots(1, panels, figsize=(6.4 if panels == 1 else 13, 4), layout="constrained", squeeze=False)
+    ax = plotting.PathDisplay.from_path(found, ax=axes[0, 0]).ax_
+    figure.canvas.draw()
+    ticks = {*ax.get_xticks(), *ax.get_xticks(minor=True)}
+    assert ticks == set(ks)
+    shown = labels_of(ax.get_xticklabels())
+    assert {str(found.suggested), str(max(ks)), str(min(ks))} <= set(shown)
+    assert len(shown) >= min(5, len(ks))
+    assert not any(labels_of(ax.get_xticklabels(minor=True)))
+    assert not overlapping(ax.get_xticklabels())
+
+
+@pytest.mark.parametrize("count", [3, 8, 30])
+@pytest.mark.parametrize("panels", [1, 3])
+def test_p_values_stay_in_the_figure_and_apart(count, panels):
+    from rspca.analysis.permutation import PermutationTest
+
+    null = np.random.default_rng(0).uniform(1.0, 3.0, (99, count))
+    test = PermutationTest(statistic=np.linspace(9.0, 0.5, count), null=null, k=[5] * count, alpha=0.05, seed=0)
+    _, axes = plt.subplots(1, panels, figsize=(6.4 if panels == 1 else 10.4, 4), layout="constrained", squeeze=False)
+    display = plotting.PermutationDisplay.from_test(test, ax=axes[0, -1])
+    assert has_room(display)
+    labels = [*display.ax_.get_xticklabels(), display.ax_.xaxis.label, *display.ax_.get_legend().get_texts()]
+    assert labels[0].get_text().split() == ["1", "0.01"]
+    assert not overlapping(labels)
+    assert not display.ax_.texts
 
 
 # issue 21, item 3
@@ -235,24 +382,28 @@ def test_the_colors_of_a_second_study_continue_and_join_the_legend(model, wine):
     colors = [tuple(points.get_facecolor()[0]) for one in (first, second) for points in one.points_.values()]
     assert len(set(colors)) == 6
     assert labels_of(second.legend_.get_texts()) == ["0", "1", "2"] * 2
-    with pytest.raises(ValueError, match="at most 42"):
-        plotting.ScoresDisplay.from_scores(np.zeros((40, 2)), labels=range(40), ax=first.ax_)
+    with pytest.raises(ValueError, match="at most 84"):
+        plotting.ScoresDisplay.from_scores(np.zeros((80, 2)), labels=range(80), ax=first.ax_)
 
 
 # issue 21, item 3
-def test_legends_cover_no_points(model, wine, path):
+def test_legends_cover_no_points(model, wine, path, comparison):
     wine_frame = load_wine(as_frame=True)
     drawn = [
         plotting.ScoresDisplay.from_estimator(model, wine.data, labels=wine_frame.target.rename("cultivar")),
         plotting.BiplotDisplay.from_estimator(model, wine.data, labels=wine.target),
         plotting.CorrelationDisplay.from_estimator(model),
         plotting.PathDisplay.from_path(path),
+        plotting.ComparisonDisplay.from_comparison(comparison),
+        plotting.SharesDisplay(ks=[1, 2], curves={(name, "svd"): [0.5, 0.7] for name in rspca.METHODS}).plot(),
+        plotting.VarianceDisplay.from_estimator(model),
     ]
     for display in drawn:
         display.figure_.canvas.draw()
         legend = display.ax_.get_legend().get_window_extent()
         assert not legend.overlaps(display.ax_.bbox), type(display).__name__
-        assert display.figure_.bbox.fully_contains(legend.x1, legend.y0), "the figure has room for it"
+        assert not legend.overlaps(display.ax_.xaxis.get_tightbbox()), type(display).__name__
+        assert has_room(display), type(display).__name__
     assert drawn[0].legend_.get_title().get_text() == "cultivar"
 
 
@@ -326,3 +477,32 @@ def test_bars_show_stability_proofs_and_variance(wine):
     assert 0.0 < found.reached[-1] <= 1.0
     with pytest.raises(ValueError, match="certify=True"):
         plotting.CertificateDisplay.from_estimator(rspca.SparsePCA(k=3).fit(wine.data))
+
+
+def test_functions_before_the_displays_still_draw_and_say_what_to_call_instead(model, wine, path, comparison):
+    scores = model.transform(wine.data)
+    test = rspca.permutation_test(wine.data, 1, 4, scale=True, n_permutations=19)
+    calls = {
+        "plot_loadings": (model, 1, 3),
+        "plot_scores": (model, wine.data),
+        "plot_path": (path,),
+        "plot_test": (test,),
+        "plot_comparison": (comparison,),
+        "plot_shares": (rspca.GramOperator(rspca.datasets.load_pitprops()), [2, 5]),
+    }
+    for name, given in calls.items():
+        with pytest.warns(FutureWarning, match=rf"{name} is deprecated and will be removed in 0\.4; use \w+Display"):
+            assert isinstance(getattr(plotting, name)(*given), plt.Axes)
+        assert name not in plotting.__all__
+    with pytest.warns(FutureWarning, match="ScoresDisplay"):
+        axes = plotting.plot_scores(scores, labels=wine.target)
+    assert len(axes.collections) == len(np.unique(wine.target))
+
+
+def test_the_genome_can_still_be_drawn_by_its_function(tmp_path):
+    X = np.random.default_rng(0).binomial(2, 0.3, (30, 6))
+    variants = {"chromosome": ["1", "1", "2", "2", "3", "3"], "position": [1, 2, 1, 2, 1, 2]}
+    rspca.formats.write_plink(tmp_path / "a.bed", X, variants=variants)
+    model = rspca.SparsePCA(k=4, random_state=0).fit(rspca.read(tmp_path / "a.bed"))
+    with pytest.warns(FutureWarning, match="GenomeDisplay"):
+        assert plotting.plot_genome(model).get_xlabel() == "chromosome"

@@ -12,6 +12,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import rspca
+from rspca.plotting.looks import legend_below, percent_axis
 
 TITLE = "How many measurements does a classifier need?"
 QUESTION = "A pipeline uses three principal components of 30 measurements. Would a few measurements do?"
@@ -47,7 +48,8 @@ def analysis() -> Analysis:
            ylabel="held-out accuracy")  # fmt: skip
     ax.set_xticks(KS, [str(k) for k in KS])
     ax.minorticks_off()
-    ax.legend(frameon=False, loc="lower right")
+    percent_axis(ax.yaxis)
+    legend_below(ax, *ax.get_legend_handles_labels())
     facts = {
         "samples": X.shape[0], "used": dict(zip(map(str, KS), used, strict=True)),
         "accuracy": dict(zip(map(str, KS), means, strict=True)), "dense": float(dense),

@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import rspca
 from rspca.datasets import fetch_hapmap3
+from rspca.plotting.looks import component_label, legend_below
 
 TITLE = "People told apart by 20 SNPs"
 QUESTION = "How few SNPs show where people come from, and where on the genome are they?"
@@ -79,11 +80,11 @@ def draw(model: rspca.SparsePCA, table: rspca.Table, scores: Any, regions: Any) 
     for number, name in enumerate(dict.fromkeys(REGIONS.values())):
         chosen = regions == name
         axes["a"].scatter(
-            *scores[chosen, :2].T, s=16, c=COLORS[number], marker=MARKERS[number], label=name, lw=0, alpha=0.75
+            *scores[chosen, :2].T, s=20, c=COLORS[number], marker=MARKERS[number], label=name, lw=0, alpha=0.75
         )
-    axes["a"].legend(frameon=False, loc="best", fontsize=8.5)
     for axis, number in (("xlabel", 0), ("ylabel", 1)):
-        axes["a"].set(**{axis: f"component {number + 1}: score from {K} SNPs"})
+        axes["a"].set(**{axis: component_label(number, model.explained_variance_ratio_)})
+    legend_below(axes["a"], *axes["a"].get_legend_handles_labels())
     axes["a"].set_title(f"{len(scores)} people, {2 * K} SNPs", loc="left")
     for name, number in (("b", 0), ("c", 1)):
         draw_genome(axes[name], model.supports_[number], model.components_[number], table)

@@ -10,6 +10,7 @@ import numpy as np
 from drawing import COLORS, Analysis, plt
 
 import rspca
+from rspca.plotting.looks import percent_axis
 
 TITLE = "What a proof means"
 QUESTION = "There are many ways to choose five of 13 features. How do I know that these are the best five?"
@@ -45,6 +46,7 @@ def analysis() -> Analysis:
     axes[1].plot(ks, [point.upper / largest for point in path], ":", color=COLORS[1], lw=2, label="proven bound")
     axes[1].set(xlabel="k, number of features", ylabel="share of the variance\nof the dense component", ylim=(0, 1.03))
     axes[1].set_xticks(range(1, 14, 2))
+    percent_axis(axes[1].yaxis)
     axes[1].legend(frameon=False, loc="lower right")
     axes[1].set_title("Every k from 1 to 13", loc="left")
     facts = {

@@ -8,6 +8,7 @@ import numpy as np
 from drawing import COLORS, MARKERS, Analysis, data, plt
 
 import rspca
+from rspca.plotting.looks import component_label, legend_below, percent_axis
 
 TITLE = "Is it real? Genes of four tumors"
 QUESTION = "63 samples, 2,308 genes: which components and which genes would another sample show too?"
@@ -31,26 +32,28 @@ def analysis() -> Analysis:
     with np.load(data.data_path("gene_expression", "khan.npz")) as stored:
         X, kinds = stored["X"].astype(float), stored["y"]
     model, stable, test, path = fitted(X)
-    figure, axes = plt.subplots(1, 3, figsize=(10.4, 3.5), layout="constrained")
-    rspca.plotting.plot_test(test, ax=axes[0])
-    for text in list(axes[0].texts):
-        text.remove()  # eight p-values overlap; the caption has what they say
+    figure, axes = plt.subplots(1, 3, figsize=(10.4, 4.2), layout="constrained", width_ratios=(1.1, 0.8, 1))
+    rspca.plotting.PermutationDisplay.from_test(test, ax=axes[0])
     axes[0].set_title("How many components?", loc="left")
     shares = stable.shares(0)[model.supports_[0]]
     order = np.argsort(-shares, kind="stable")
-    axes[1].bar(range(1, SHOWN + 1), shares[order], color=np.where(shares[order] >= STABLE, COLORS[0], "0.75"))
-    axes[1].axhline(STABLE, color="0.4", lw=0.8, ls="--")
+    genes = [f"{gene + 1:,}" for gene in model.supports_[0][order]]
+    axes[1].barh(range(SHOWN), shares[order], color=np.where(shares[order] >= STABLE, COLORS[0], "0.75"))
+    axes[1].axvline(STABLE, color="0.4", lw=0.8, ls="--")
+    axes[1].set_yticks(range(SHOWN), genes, fontsize=7)
     axes[1].set(
-        xlabel="genes of component 1, most stable first", ylabel="share of half-samples that choose it", ylim=(0, 1.02),
-        xticks=(1, 5, 10, 15, 20),
+        xlabel="half-samples that choose the gene", xlim=(0, 1.02), ylim=(SHOWN - 0.4, -0.6),
+        ylabel="gene of component 1, by its number:\nthe data have no names of genes",
     )  # fmt: skip
+    percent_axis(axes[1].xaxis)
     axes[1].set_title("Which genes?", loc="left")
     scores = model.transform(X)
     for number, (kind, name) in enumerate(KINDS.items()):
         chosen = kinds == kind
         axes[2].scatter(*scores[chosen][:, [0, 2]].T, c=COLORS[number], marker=MARKERS[number], s=22, label=name)
-    axes[2].set(xlabel="component 1: score from 20 genes", ylabel="component 3: score from 20 genes")
-    axes[2].legend(frameon=False, fontsize=7.5, loc="best")
+    for axis, number in (("xlabel", 0), ("ylabel", 2)):
+        axes[2].set(**{axis: component_label(number, model.explained_variance_ratio_)})
+    legend_below(axes[2], *axes[2].get_legend_handles_labels())
     axes[2].set_title("What do they show?", loc="left")
     facts = {
         "components": int(test.suggested), "tested": 8, "k": int(path.suggested),

@@ -136,16 +136,16 @@ def test_a_comparison_can_be_pickled():
 def test_a_comparison_can_be_drawn(rows):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    from rspca.plotting import plot_comparison
+    from rspca.plotting import ComparisonDisplay
 
-    ax = plot_comparison(rows)
-    methods = [label.get_text() for label in ax.get_xticklabels()]
+    display = ComparisonDisplay.from_comparison(rows)
+    methods = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert sorted(methods) == sorted(rspca.METHODS.keys() - {"pca"})
-    naive, svd = ax.containers
     share = {(row.method, row.normalization): row.share for row in rows}
-    np.testing.assert_allclose([bar.get_height() for bar in svd], [share[m, "svd"] for m in methods])
-    np.testing.assert_allclose([bar.get_height() for bar in naive], [share[m, "naive"] for m in methods])
-    assert plot_comparison(rows, ax) is ax
+    for normalization, points in display.points_.items():
+        for x, y in points.get_offsets():
+            assert x == share[methods[round(y)], normalization]
+    assert ComparisonDisplay.from_comparison(rows, ax=display.ax_).ax_ is display.ax_
 
 
 def test_methods_can_be_chosen():

@@ -48,8 +48,10 @@ FUNCTIONS = {
     "path": lambda X: [point.variance for point in rspca.path(X, [1, 2])],
     "compare": lambda X: [one.variance for one in rspca.compare(X, 2, methods=["rspca", "tpower"])],
     "as_operator": lambda X: rspca.as_operator(X).columns(np.arange(N)),
-    "plot_scores": lambda X: (
-        rspca.plotting.plot_scores(rspca.SparsePCA(2, k=2, random_state=0).fit(X), X).collections[0].get_offsets()
+    "ScoresDisplay": lambda X: (
+        rspca.plotting.ScoresDisplay.from_estimator(rspca.SparsePCA(2, k=2, random_state=0).fit(X), X)
+        .points_[None]
+        .get_offsets()
     ),
 }
 

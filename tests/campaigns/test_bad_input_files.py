@@ -108,10 +108,12 @@ def test_options_of_single_cells_are_refused_by_their_name(name):
 
 
 PLOTS = {
-    "ks": (lambda draw: draw.plot_shares(X, 3), "ks=3"), "k": (lambda draw: draw.plot_shares(X, [99]), "k=99"),
-    "X": (lambda draw: draw.plot_shares(None, [2]), "X "), "ax": (lambda draw: draw.plot_shares(X, [2], ax=3), "ax "),
-    "comparison": (lambda draw: draw.plot_comparison([1]), "comparison "),
-    "axes": (lambda draw: draw.plot_comparison([1], ax="a"), "ax "),
+    "ks": (lambda draw: draw.SharesDisplay.from_data(X, 3), "ks=3"),
+    "k": (lambda draw: draw.SharesDisplay.from_data(X, [99]), "k=99"),
+    "X": (lambda draw: draw.SharesDisplay.from_data(None, [2]), "X "),
+    "ax": (lambda draw: draw.SharesDisplay.from_data(X, [2], ax=3), "ax "),
+    "comparison": (lambda draw: draw.ComparisonDisplay.from_comparison([1]), "comparison "),
+    "axes": (lambda draw: draw.ComparisonDisplay.from_comparison([1], ax="a"), "ax "),
 }  # fmt: skip
 
 

@@ -283,7 +283,7 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatc
         "examples",
         lambda: [rspca.cli.support.demonstration.Example("x", np.eye(4)[:, :3], 2, None, False)] * 2,
     )
-    monkeypatch.setattr("rspca.cli.support.demonstration.plot_shares", lambda *_, **__: Figure())
+    monkeypatch.setattr("rspca.cli.support.demonstration.SharesDisplay.from_data", lambda *_, **__: Figure())
     (tmp_path / "shares.png").write_bytes(b"old")
     with pytest.raises(OSError, match=r"shares\.png could not be written: no space left"):
         rspca.cli.support.demonstration.run(tmp_path, echo=lambda line: None)
@@ -292,10 +292,10 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatc
 
 
 class Figure:
-    """Axes whose figure is written in part, until the disk is full."""
+    """A display whose figure is written in part, until the disk is full."""
 
     @property
-    def figure(self):
+    def figure_(self):
         return self
 
     def savefig(self, file, **_):

@@ -137,7 +137,7 @@ def test_loadings_are_drawn_along_the_genome_and_a_reference_in_grey(tmp_path):
     with pytest.warns(UserWarning, match="sex chromosomes"):
         table = table_of(tmp_path, X, names, 1_000 * np.arange(60), chromosomes="all")
     model = rspca.SparsePCA(2, k=30, random_state=0).fit(table)
-    axes = rspca.plotting.plot_genome(model)
+    axes = rspca.plotting.GenomeDisplay.from_estimator(model).ax_
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "10", "X"]
     display = rspca.plotting.GenomeDisplay.from_estimator(model, component=1)
     assert sum(len(points.get_offsets()) for points in display.points_) == len(model.supports_[1])
@@ -146,7 +146,7 @@ def test_loadings_are_drawn_along_the_genome_and_a_reference_in_grey(tmp_path):
     assert len(shown.reference_.get_offsets()) == 200
     assert shown.reference_.get_zorder() < shown.points_[None].get_zorder()
     with pytest.raises(ValueError, match="reference has shape"):
-        rspca.plotting.plot_scores(scores, reference=scores[:, :1])
+        rspca.plotting.ScoresDisplay.from_scores(scores, reference=scores[:, :1])
     with pytest.raises(ValueError, match="does not know where its features are"):
-        rspca.plotting.plot_genome(rspca.SparsePCA(k=2).fit(X))
+        rspca.plotting.GenomeDisplay.from_estimator(rspca.SparsePCA(k=2).fit(X))
     plt.close("all")

@@ -1,14 +1,17 @@
-"""Figures, with matplotlib (extra "plot"): one Display for each panel of the report, and shorthands for some.
+"""Figures, with matplotlib (extra "plot"): one Display for each panel of the report, and for comparisons.
 
 The classes follow the Display convention of scikit-learn: a constructor ``from_...`` computes and draws, ``plot`` draws
-again, and ``ax_``, ``figure_`` and the artists can be changed afterwards. A ``plot_`` function draws one of them and
-returns its Axes. Colors are distinct for the color-blind, and markers differ too; legends are outside the Axes, where
-they cover no point: figures of your own need room there, as ``plt.subplots(layout="constrained")`` makes.
+again, and ``ax_``, ``figure_`` and the artists can be changed afterwards. Classes of samples differ in color and in
+marker; legends are outside the Axes, where they cover no point: figures of your own need room there, as
+``plt.subplots(layout="constrained")`` makes.
 """
 
 from rspca.plotting.bars import CertificateDisplay, LoadingsDisplay, StabilityDisplay
 from rspca.plotting.curves import PathDisplay, PermutationDisplay
-from rspca.plotting.figures import (
+from rspca.plotting.genome import GenomeDisplay
+from rspca.plotting.matrices import HeatmapDisplay, LabelsDisplay
+from rspca.plotting.methods import ComparisonDisplay, SharesDisplay
+from rspca.plotting.retired import (  # noqa: F401 (deprecated, and so not in __all__)
     plot_comparison,
     plot_genome,
     plot_loadings,
@@ -17,10 +20,8 @@ from rspca.plotting.figures import (
     plot_shares,
     plot_test,
 )
-from rspca.plotting.genome import GenomeDisplay
-from rspca.plotting.matrices import HeatmapDisplay, LabelsDisplay
 from rspca.plotting.scatter import BiplotDisplay, CorrelationDisplay, ScoresDisplay
-from rspca.plotting.shares import ComparisonDisplay, VarianceDisplay
+from rspca.plotting.variance import VarianceDisplay
 
 __all__ = [
     "BiplotDisplay",
@@ -34,13 +35,7 @@ __all__ = [
     "PathDisplay",
     "PermutationDisplay",
     "ScoresDisplay",
+    "SharesDisplay",
     "StabilityDisplay",
     "VarianceDisplay",
-    "plot_comparison",
-    "plot_genome",
-    "plot_loadings",
-    "plot_path",
-    "plot_scores",
-    "plot_shares",
-    "plot_test",
 ]

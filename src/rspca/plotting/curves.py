@@ -6,7 +6,12 @@ from typing import Any, Self
 
 from rspca.analysis.k_path import Path
 from rspca.analysis.permutation import PermutationTest
-from rspca.plotting.looks import COLORS, Display, legend_below, new_axes, percent_axis
+from rspca.plotting.looks import COLORS, SHARE, Display, label_values, legend_below, new_axes, percent_axis
+
+_P_VALUE_POINTS = 24.0
+"""Width of a p-value of two digits, with the space that a layout takes from the Axes."""
+_LINE_POINTS = 13.0
+"""Height of a line of a tick label, with the same space."""
 
 
 class PathDisplay(Display):
@@ -62,8 +67,8 @@ class PathDisplay(Display):
         suggested = f"suggested k = {self.path.suggested}"
         self.suggestion_ = ax.axvline(self.path.suggested, color="0.4", linestyle=":", label=suggested)
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.set(xlabel="features k", ylabel="share of the first principal component", ylim=(0.0, 1.05))
+        label_values(ax, ks, self.path.suggested)
+        ax.set(xlabel="features k", ylabel=SHARE.replace(" of the first", "\nof the first"), ylim=(0.0, 1.05))
         percent_axis(ax.yaxis)
         ax.grid(alpha=0.3)
         self.held_out_ = self._held_out(ax) if all(p.held_out is not None for p in self.path) else None
@@ -86,7 +91,7 @@ class PathDisplay(Display):
 
 
 class PermutationDisplay(Display):
-    """Variance of each component, with the band of permuted data.
+    """Variance of each component, with its p-value and the band of permuted data.
 
     Parameters
     ----------
@@ -108,7 +113,7 @@ class PermutationDisplay(Display):
     >>> X, _ = rspca.datasets.make_planted_spikes(60, 100, 8, 2, strength=20.0)
     >>> test = rspca.permutation_test(X, 3, 8, n_permutations=19)
     >>> rspca.plotting.PermutationDisplay.from_test(test).ax_.get_xlabel()
-    'component'
+    'component, and its p-value'
     """
 
     def __init__(self, *, test: PermutationTest) -> None:
@@ -128,10 +133,18 @@ class PermutationDisplay(Display):
         self.band_ = ax.fill_between(numbers, low, high, color=COLORS[1], alpha=0.3, label="permuted, 95 %")
         style = {"color": COLORS[0], "marker": "o", "label": "data"}
         self.line_ = ax.plot(numbers, self.test.statistic, **(style | kwargs))[0]
-        for number, value, p in zip(numbers, self.test.statistic, self.test.p, strict=True):
-            ax.annotate(f"p = {p:.2g}", (number, value), xytext=(4, 4), textcoords="offset points", fontsize=8)
-        ax.set_xticks(numbers)
-        ax.set(xlabel="component", ylabel="variance at k features", ylim=(0.0, 1.1 * max(*self.test.statistic, *high)))
+        self._label_components(ax, numbers)
+        ax.set(ylabel="variance at k features", ylim=(0.0, 1.1 * max(*self.test.statistic, *high)))
         ax.grid(axis="y", alpha=0.3)
         legend_below(ax, *ax.get_legend_handles_labels())
         return self._drawn_on(ax)
+
+    def _label_components(self, ax: Any, numbers: list[int]) -> None:
+        """Write the p-value of each component below its number, upright where there is no room next to each other."""
+        room = ax.bbox.width * 72.0 / ax.figure.dpi / len(numbers)
+        upright = room < _P_VALUE_POINTS
+        shown = numbers[:: 1 + int(_LINE_POINTS / room)]
+        between = "   " if upright else "\n"
+        names = [f"{number}{between}{self.test.p[number - 1]:.2g}" for number in shown]
+        ax.set_xticks(shown, names, rotation=90 if upright else 0, fontsize=8)
+        ax.set_xlabel("component, and its p-value")

@@ -1,14 +1,32 @@
-"""What figures have in common: colors, Axes, legends beside the points, names as they are, shares in percent."""
+"""What figures have in common: colors, Axes, ticks, legends next to the points, names as they are, percentages."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Self
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Those of Okabe and Ito, which the color-blind can tell apart; yellow is left out, as it is faint on white."""
-MARKERS = ("o", "s", "^", "D", "v", "P")
+SHARE = "share of the variance of the first principal component"
+COLORS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#64C8F0", "#000000", "#4B14A8", "#805A2D", "#C044FF",
+    "#A9B84A", "#8C0038",
+)  # fmt: skip
+"""Twelve colors, each pair at least 33 apart in CIELAB (Delta E 1976).
+
+The first seven are those of Okabe and Ito, which the color-blind can distinguish, without yellow, which is faint on
+white, and with a lighter sky blue.
+"""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+"""Seven markers: no divisor of the number of colors, so that 84 classes have different looks."""
 _LONGEST = 40
+_NAME_OFFSETS = (8.0, -8.0, 14.0, -14.0, 20.0, -20.0, 26.0, -26.0)
+"""How far above a point its name may stand, in points, if there is no room right next to it."""
+_DIGIT_POINTS = 7.2
+"""Width of a digit of a tick label of 10 points, with some room."""
+_LEGEND_MARK_POINTS = 36.0
+"""Width of the mark of an entry of a legend, with the room next to it."""
+_AXES_AFTER_LAYOUT = 0.85
+"""Share of the width of new Axes that is left after a layout made room for labels."""
 
 
 class Display:
@@ -41,10 +59,8 @@ def new_axes(ax: Any, width: float = 6.4, height: float = 4.2) -> Any:
 
 
 def percent_axis(axis: Any) -> None:
-    """Write the shares on an axis as percentages, with as many decimals as tell them apart."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    """Write the shares on an axis as percentages, with as few decimals as say what they are."""
+    axis.set_major_formatter(lambda share, _: f"{round(100.0 * share, 6):g} %")
 
 
 def legend_beside(ax: Any, handles: Sequence[Any], names: Sequence[Any], title: str | None = None) -> Any:
@@ -65,9 +81,32 @@ def legend_beside(ax: Any, handles: Sequence[Any], names: Sequence[Any], title: 
 
 
 def legend_below(ax: Any, handles: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return a legend below the label of the horizontal axis."""
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 3.8, "ncols": 4, "frameon": False}
-    return ax.legend(list(handles), list(names), fontsize=9, columnspacing=1.2, **place)
+    """Return a legend below the label of the horizontal axis, which is set, with as many columns as have room."""
+    unit, size = 72.0 / ax.figure.dpi, 9.0
+    widest = _LEGEND_MARK_POINTS + 5.0 * max(len(name) for name in names)
+    below = (ax.bbox.y0 - ax.xaxis.get_tightbbox().y0) * unit / size
+    return ax.legend(
+        list(handles), list(names), loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=below + 0.3,
+        ncols=min(4, max(1, int(ax.bbox.width * unit / widest))), frameon=False, fontsize=size, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def label_values(ax: Any, values: Sequence[int], first: int) -> None:
+    """Put a tick on the horizontal axis at each value, and a number where it covers no other; `first` has priority."""
+    from matplotlib.ticker import NullFormatter
+
+    values = sorted(set(values))
+    ax.get_xlim()  # applies limits that are pending, which transData would not
+    places = dict(zip(values, ax.transData.transform([(value, 0.0) for value in values])[:, 0], strict=True))
+    points = 72.0 / ax.figure.dpi * _AXES_AFTER_LAYOUT
+    labeled = list[int]()
+    for value in dict.fromkeys([*(v for v in values if v == first), values[-1], *values]):
+        room = (0.5 * _DIGIT_POINTS * (len(str(value)) + len(str(other)) + 1) for other in labeled)
+        if all(abs(places[value] - places[o]) * points >= need for o, need in zip(labeled, room, strict=True)):
+            labeled.append(value)
+    ax.set_xticks(labeled, [str(value) for value in labeled])
+    ax.set_xticks([value for value in values if value not in labeled], minor=True)
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def literal(name: Any) -> str:
@@ -83,7 +122,7 @@ def component_label(number: int, shares: Sequence[float] | None) -> str:
 
 
 def named(name: str, offset: tuple[float, float], ax: Any, at: tuple[float, float]) -> Any:
-    """Write a name beside a point."""
+    """Write a name next to a point."""
     return ax.annotate(
         literal(name), at, xytext=offset, textcoords="offset points", fontsize=8, parse_math=False,
         ha="left" if offset[0] >= 0.0 else "right", va="center", annotation_clip=False,
@@ -91,17 +130,26 @@ def named(name: str, offset: tuple[float, float], ax: Any, at: tuple[float, floa
 
 
 def names_beside(ax: Any, names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[Any]:
-    """Write names beside points, away from zero if there is room, as far as none covers another or leaves the Axes."""
-    written, taken = list[Any](), list[tuple[float, float, float]]()
+    """Write names next to points, away from zero if there is room; none covers another or leaves the Axes.
+
+    A name covers a point only where there is no other place for it.
+    """
     unit = 72.0 / ax.figure.dpi
+    ax.get_xlim(), ax.get_ylim()  # applies limits that are pending, which transData would not
     begin, end = ax.bbox.x0 * unit, ax.bbox.x1 * unit
     pixels = ax.transData.transform(points) * unit if len(points) else []
+    marks = [(x - 4.0, x + 4.0, y) for x, y in pixels]
+    written, taken = list[Any](), list[tuple[float, float, float]]()
     for name, point, (x, y) in zip(names, points, pixels, strict=True):
         wide, outward = 4.6 * len(literal(name)), 1.0 if point[0] >= 0.0 else -1.0
-        for up, side in [(up, outward) for up in (0.0, 8.0, -8.0)] + [(up, -outward) for up in (8.0, -8.0, 0.0)]:
+        ways = [(0.0, outward), *itertools.product(_NAME_OFFSETS, (outward, -outward))]
+        tries = [*itertools.product(([*taken, *marks], taken), ways), (taken, (0.0, -outward))]
+        for avoided, (up, side) in tries:
             left = x + 5.0 if side > 0.0 else x - 5.0 - wide
             inside = begin <= left and left + wide <= end
-            if inside and all(left + wide < one or left > other or abs(y + up - at) > 9.0 for one, other, at in taken):
+            if inside and all(
+                left + wide < one or left > other or abs(y + up - at) > 9.0 for one, other, at in avoided
+            ):
                 taken.append((left, left + wide, y + up))
                 written.append(named(name, (5.0 * side, up), ax, point))
                 break

@@ -15,6 +15,10 @@ _SAMPLES = "rspca samples"
 """What marks the points of samples on Axes, so that a second study continues with other colors."""
 _ARROWS_REACH = 0.8
 """How far the longest arrow goes, of the distance of the farthest sample."""
+_LARGEST_MARK, _SMALLEST_MARK = 30.0, 8.0
+"""Areas of a mark, in square points: of up to a thousand samples, and of very many."""
+_THIN_MARKERS = {"P": 1.7, "X": 1.7, "^": 1.2, "v": 1.2}
+"""How much larger the area of a marker is that fills little of it."""
 
 
 class ScoresDisplay(Display):
@@ -129,6 +133,7 @@ class ScoresDisplay(Display):
         classes = [None] if self.labels is None else list(np.unique(self.labels))
         earlier = [points for points in ax.collections if points.get_gid() == _SAMPLES]
         _check_classes(len(earlier) + len(classes))
+        area = _mark_area(len(self.scores))
         self.points_ = {}
         self.reference_ = None
         if self.reference is not None:
@@ -137,7 +142,9 @@ class ScoresDisplay(Display):
         for number, name in enumerate(classes, len(earlier)):
             rows = slice(None) if name is None else self.labels == name
             look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
-            style = {**look, "s": 14, "alpha": 0.8, "linewidths": 0, "gid": _SAMPLES, "label": str(name)}
+            edge = {"edgecolors": "white", "linewidths": 0.3}
+            size = area * _THIN_MARKERS.get(look["marker"], 1.0)
+            style = {**look, **edge, "s": size, "alpha": 0.85, "gid": _SAMPLES, "label": str(name)}
             self.points_[name] = ax.scatter(self.scores[rows, first], self.scores[rows, second], **(style | kwargs))
         named = [*earlier, *self.points_.values()]
         names = [points.get_label() for points in earlier] + [str(name) for name in classes]
@@ -330,7 +337,7 @@ class CorrelationDisplay(Display):
             chosen = [place for place, one in enumerate(self.groups) if one == group]
             if chosen:
                 face = "none" if group == "associate" else color
-                style = {"s": 24, "marker": marker, "facecolors": face, "edgecolors": color, "zorder": 3}
+                style = {"s": 30, "marker": marker, "facecolors": face, "edgecolors": color, "zorder": 3}
                 self.points_[group] = ax.scatter(*self.correlations[chosen].T, **(style | kwargs))
         own = [place for place, one in enumerate(self.groups) if one != "associate"]
         for x, y in self.correlations[own]:
@@ -351,6 +358,11 @@ def _two_of(components: Sequence[int], count: int) -> tuple[int, int]:
         raise ValueError(f"components={components!r} must name two, for example (0, 1).")
     first, second = (check_integer("component", c, -count, count - 1) % count for c in components)
     return first, second
+
+
+def _mark_area(count: int) -> float:
+    """Return the area of the marks of so many samples: more of them are drawn smaller."""
+    return float(np.clip(_LARGEST_MARK * (1000.0 / max(count, 1)) ** 0.5, _SMALLEST_MARK, _LARGEST_MARK))
 
 
 def _check_classes(count: int) -> None:

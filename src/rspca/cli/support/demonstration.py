@@ -12,7 +12,7 @@ from rspca.base.types import COMPILE, OnStep, Step
 from rspca.datasets import PITPROPS_FEATURES, load_pitprops, make_hadamard
 from rspca.estimator import SparsePCA
 from rspca.operators import GramOperator
-from rspca.plotting import plot_shares
+from rspca.plotting import SharesDisplay
 
 PROOF_SECONDS = 2.0
 """Time for the proof of each comparison."""
@@ -66,10 +66,11 @@ def run(out: Path, *, seed: int = 0, echo: Callable[[str], Any] = print) -> None
             echo(f"  {number + 1}: " + ", ".join(f"{f.loading:+.2f} {f.name}" for f in features))
     last = shown[-1]
     try:
-        axes = plot_shares(last.X, range(1, 31), title=last.title, scale=last.scale, random_state=seed)
+        options = {"scale": last.scale, "random_state": seed}
+        display = SharesDisplay.from_data(last.X, range(1, 31), title=last.title, **options)
     except ImportError as reason:
         echo(f"\nNo figure. {reason}")
         return
     with written_atomically(out / "shares.png") as file:
-        axes.figure.savefig(file, format="png", dpi=120, bbox_inches="tight")
+        display.figure_.savefig(file, format="png", dpi=120, bbox_inches="tight")
     echo(f"\nFigure: {out / 'shares.png'}")
