@@ -166,6 +166,11 @@ def test_the_best_known_value_is_reached(name, k, value):
     assert value_of(op, first(op, k, random_state=0)) >= value * (1 - 2e-6)
 
 
+@pytest.mark.parametrize(("name", "k", "value"), [("lymphoma", 50, 12308.363492147)])
+def test_power_steps_from_every_feature_find_nothing_better(name, k, value):  # tools/rivals_small_k.py: all sets
+    assert first(DATA_SETS[name](), k, random_state=0).variance >= value * (1 - 1e-9)
+
+
 # Never below MaxComp with refit
 
 DATA_SETS = {
