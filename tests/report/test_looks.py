@@ -1,0 +1,103 @@
+"""What readers see in a browser: marks that differ, names that cover no mark, shadows, paper, files."""
+
+import csv
+import io
+import itertools
+import re
+
+import numpy as np
+import pytest
+from support.browser import launched, opened
+from support.reports import WINE, fitted
+
+import rspca
+from rspca.report import write_report
+
+TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+
+
+def difference(one, other):
+    """Return deltaE 1976 of two colors as browsers write them, rgb(r, g, b): their distance in CIELAB."""
+    return float(np.linalg.norm(_lab(one) - _lab(other)))
+
+
+def _lab(color):
+    gamma = np.array([int(part) for part in re.findall(r"\d+", color)[:3]]) / 255.0
+    linear = np.where(gamma <= 0.04045, gamma / 12.92, ((gamma + 0.055) / 1.055) ** 2.4)
+    ratio = TO_XYZ @ linear / TO_XYZ.sum(axis=1)
+    x, y, z = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A report of 8 components of 30 features, with labels, numbers, halves and associates."""
+    rng = np.random.default_rng(0)
+    parts = rng.standard_normal((90, 8))
+    X = np.repeat(parts * np.linspace(3.0, 1.0, 8), 35, axis=1) + 0.3 * rng.standard_normal((90, 280))
+    model = rspca.SparsePCA(8, k=30, random_state=0).fit(X)
+    model.stability(X, 1, 0)
+    return write_report(
+        tmp_path_factory.mktemp("looks") / "wide.html", model, scores=model.transform(X), label="group",
+        samples={"group": np.where(parts[:, 0] > 0, "a", "b"), "size": parts[:, 1]}, kind="cells",
+        feature_names=[f"gene_{i}" for i in range(280)],
+    )  # fmt: skip
+
+
+def labeled(path, scores, labels):
+    """Write a report with these scores and labels; the loadings do not matter."""
+    model = fitted(n_components=2)
+    return write_report(path, model, scores=scores, samples={"label": labels}, label="label")
+
+
+def downloaded(page, file):
+    with page.expect_download() as expected:
+        page.get_by_role("button", name=f"Download {file}", exact=True).click()
+    return list(csv.DictReader(io.StringIO(expected.value.path().read_text())))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_categories_of_one_shape_have_colors_far_apart(browser, tmp_path, theme):
+    labels = [f"category {i % 12:02d}" for i in range(178)]
+    path = labeled(tmp_path / "page.html", fitted(n_components=2).transform(WINE.data), labels)
+    with opened(browser, path, color_scheme=theme) as page:
+        signs = page.locator("#legend button .marks path").evaluate_all(
+            "all => all.map((one) => [one.getAttribute('d'), getComputedStyle(one).fill])"
+        )
+    assert len(signs) == 12
+    for (shape, color), (other_shape, other_color) in itertools.combinations(signs, 2):
+        apart = difference(color, other_color)
+        assert apart >= (70.0 if shape == other_shape else 30.0)
+    for (shape, color), (other_shape, other_color) in itertools.pairwise(signs):
+        assert shape != other_shape
+        assert difference(color, other_color) >= 50.0
+
+
+def test_no_category_lies_below_another_as_a_whole(browser, tmp_path):
+    scores = np.random.default_rng(0).standard_normal((1800, 2)) * 0.1
+    scores[0] = [5.0, 5.0]  # all others are crowded
+    path = labeled(tmp_path / "page.html", scores, np.repeat(["a", "b", "c"], 600))
+    with opened(browser, path) as page:
+        page.locator("#scatter").scroll_into_view_if_needed()
+        seen = page.locator("#scatter .marks path").evaluate_all("""all => all.map((one) => {
+          const box = one.getBoundingClientRect();
+          return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2).getAttribute("class");
+        })""")
+    assert min(seen.count(color) for color in ("c0", "c1", "c2")) > 0.25 * len(seen)
+
+
+COVERED = """(chart) => {
+  const boxes = (query) => [...chart.querySelectorAll(query)].map((one) => one.getBoundingClientRect());
+  const cover = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top + 2 < a.bottom;
+  const names = boxes(".names text"), others = boxes("svg > path, .head, svg > g:not(.names) > text, text.axis");
+  return [names.length, names.filter((name) => others.some((other) => cover(name, other))).length,
+    names.filter((name, i) => names.some((other, j) => i < j && cover(name, other))).length];
+}"""
