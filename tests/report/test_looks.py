@@ -101,3 +101,19 @@ COVERED = """(chart) => {
   return [names.length, names.filter((name) => others.some((other) => cover(name, other))).length,
     names.filter((name, i) => names.some((other, j) => i < j && cover(name, other))).length];
 }"""
+
+
+@pytest.mark.parametrize("width", [400, 1024])
+def test_names_cover_neither_marks_nor_ticks_nor_each_other(browser, tmp_path, width):
+    model = fitted(n_components=2, k=6)
+    path = write_report(
+        tmp_path / "page.html", model, scores=model.transform(WINE.data), feature_names=WINE.feature_names
+    )
+    with opened(browser, path, viewport={"width": width, "height": 900}) as page:
+        page.get_by_label("Features as arrows").check()
+        for chart in ("#circle-chart", "#scatter"):
+            names, on_marks, on_names = page.locator(chart).evaluate(COVERED)
+            assert names >= 6
+            assert on_marks == on_names == 0
+        arrows = page.locator("#scatter .arrows > line").count()
+        assert page.locator("#scatter .arrows > path.head").count() == arrows >= 6

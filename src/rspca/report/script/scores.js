@@ -126,9 +126,17 @@ function arrows(x, y, across, up, size) {
     const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0));
     return { name: names[place], at: [x.at(a), y.at(b)], to: a < 0 ? -1 : 1 };
   });
-  return svg("g", { class: "arrows" }, ...ends.flatMap(({ at: [x1, y1] }) => [
-    svg("line", { x1: x0, y1: y0, x2: x1, y2: y1 }), svg("circle", { cx: x1, cy: y1, r: 2.5 })]),
-  namesBeside(ends, size));
+  const drawn = ends.filter(({ at: [x1, y1] }) => Math.hypot(x1 - x0, y1 - y0) >= 1);
+  return svg("g", { class: "arrows" }, namesOf(drawn, size, drawn.map((one) => [[x0, y0], one.at]),
+    across.values.map((value, i) => [x.at(value), y.at(up.values[i])]), 9),
+    ...drawn.flatMap((one) => arrow([x0, y0], one.at)));
+}
+
+function arrow([x0, y0], [x1, y1]) { // a line, and a head that ends where the arrow ends
+  const length = Math.hypot(x1 - x0, y1 - y0), head = Math.min(9, length), [u, v] = [(x1 - x0) / length, (y1 - y0) / length];
+  const point = (back, side) => `${(x1 - back * u - side * v).toFixed(1)} ${(y1 - back * v + side * u).toFixed(1)}`;
+  return [svg("line", { x1: x0, y1: y0, x2: x1 - 0.7 * head * u, y2: y1 - 0.7 * head * v }),
+    svg("path", { class: "head", d: `M${point(0, 0)}L${point(head, 0.4 * head)}L${point(head, -0.4 * head)}Z` })];
 }
 
 function legend(column, colored, layers) {
