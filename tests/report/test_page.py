@@ -228,7 +228,7 @@ def test_hostile_names_are_text_and_nothing_else(browser, tmp_path, script):
         if not script:
             return
         assert page.locator("script").count() == 2
-        assert {"{{7*7}} ${7*7} {% raw %}", "two\\nlines\\r\\nand\\ttabs", "(feature 9, no name)"} <= set(
+        assert {"{{7*7}} ${7*7} {% raw %}", "two\\nlines\\r\\nand\\ttabs", "(word 9, no name)"} <= set(
             first_column(page, 1)
         )
         assert page.locator("#scatter .marks path").count() == 40

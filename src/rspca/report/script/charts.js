@@ -157,7 +157,7 @@ function drawTest() { // variance of each component, and the band of permuted da
   };
   const y = {
     at: (value) => size.top + ((high - value) / (high || 1)) * (bottom - size.top),
-    ticks: ticks(0, high, 5), say: (value) => short(value), label: "Variance at k features",
+    ticks: ticks(0, high, 5), say: (value) => short(value), label: `Variance at k ${FEATURES}`,
   };
   const point = (value) => (one, i) => `${i ? "L" : "M"}${x.at(one.number).toFixed(1)} ${y.at(value(one)).toFixed(1)}`;
   const upper = rows.map(point((one) => one.high)).join("");
