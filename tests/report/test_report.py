@@ -290,7 +290,7 @@ def test_the_page_says_which_label_a_component_separates():
     scores = model.transform(WINE.data)
     content = report_content(model, scores=scores, samples={"cultivar": cultivars, "alcohol": WINE.data[:, 0]})
     assert content["labels"]["names"] == ["cultivar", "alcohol"]
-    assert content["components"][0]["separates"] == "highest in Barolo"
+    assert content["components"][0]["separates"] == "highest in Barolo (cultivar), eta²\N{NO-BREAK SPACE}0.31"
     shown = content["labels"]["rows"][0][0]
     known = WINE.target < 2
     assert shown["strength"] == pytest.approx(np.corrcoef(scores[known, 0], WINE.target[known])[0, 1] ** 2, rel=1e-2)

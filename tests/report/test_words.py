@@ -92,3 +92,18 @@ def test_the_unit_is_that_of_the_model():
 
 def cell(strength, extreme="x", above=True):
     return {"strength": strength, "p": 0.0, "real": True, "extreme": extreme, "above": above}
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "said"),
+    [
+        (cell(0.13, "NK"), cell(0.33, "G2M"), "highest in G2M (phase), eta² 0.33"),
+        (cell(0.30, "NK"), cell(0.33, "G2M"), "highest in NK, eta² 0.30"),
+        (cell(0.70, "NK", above=False), None, "lowest in NK, eta² 0.70"),
+        (cell(0.13, "NK"), cell(0.33, None, above=False), "falls with phase, r² 0.33"),
+        (cell(0.05, "NK"), cell(0.07, "G2M"), None),
+    ],
+)
+def test_the_overview_names_the_strongest_label_or_the_chosen_one_if_it_is_close(kind, phase, said):
+    found = separated({"names": ["kind", "phase"], "rows": [[kind, phase]]}, 0, "kind")
+    assert found == (said and said.replace("² ", "²\N{NO-BREAK SPACE}"))
