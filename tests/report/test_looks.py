@@ -117,3 +117,18 @@ def test_names_cover_neither_marks_nor_ticks_nor_each_other(browser, tmp_path, w
             assert on_marks == on_names == 0
         arrows = page.locator("#scatter .arrows > line").count()
         assert page.locator("#scatter .arrows > path.head").count() == arrows >= 6
+
+
+def test_leading_features_of_a_phone_end_without_a_comma(browser, wide):
+    for width in (400, 1400):
+        with opened(browser, wide, viewport={"width": width, "height": 900}) as page:
+            shown = page.locator("#overview .names").all_inner_texts()
+        assert all(text.endswith(", …") and text.count("gene_") == (2 if width == 400 else 4) for text in shown)
+
+
+def test_long_names_wrap_after_separators(browser, tmp_path):
+    path = write_report(tmp_path / "page.html", fitted(), feature_names=WINE.feature_names)
+    with opened(browser, path) as page:
+        name = page.locator("#component-1 .features bdi", has_text="od280").first
+        assert name.locator("wbr").count() == 4
+        assert name.inner_text() == "od280/od315_of_diluted_wines"

@@ -40,6 +40,9 @@ function fill(node, attributes, children) {
 const html = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+// A text that wraps after separators before it breaks a word; page.py has the same.
+const breakable = (text) => text.split(/(?<=[_/.:|,;-])(?=[\p{L}\p{N}_])/u)
+  .flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
 const hidden = { "aria-hidden": "true" };
 
 // Compares two values in one direction; what is not known comes last in both.

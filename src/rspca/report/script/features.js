@@ -27,9 +27,9 @@ function compare(a, b) {
 
 function highlighted(name) {
   const start = words ? name.toLowerCase().indexOf(words) : -1;
-  if (start < 0) return [name];
+  if (start < 0) return breakable(name);
   const end = start + words.length;
-  return [name.slice(0, start), html("mark", {}, name.slice(start, end)), name.slice(end)];
+  return [...breakable(name.slice(0, start)), html("mark", {}, name.slice(start, end)), ...breakable(name.slice(end))];
 }
 
 function named(place) { // with a link to a public page where there is one; nothing is fetched
