@@ -119,6 +119,42 @@ def test_names_cover_neither_marks_nor_ticks_nor_each_other(browser, tmp_path, w
         assert page.locator("#scatter .arrows > path.head").count() == arrows >= 6
 
 
+def test_a_shadow_over_the_cells_shows_that_a_table_goes_on(browser, wide):
+    with opened(browser, wide, viewport={"width": 400, "height": 900}) as page:
+        box = page.locator("#relations .scroll:has(.matrix)").last
+        box.scroll_into_view_if_needed()
+        assert box.evaluate("one => one.scrollWidth > one.clientWidth")
+        place = box.bounding_box()
+        clip = {"x": place["x"] + place["width"] - 8, "y": place["y"], "width": 8, "height": place["height"]}
+        shaded = page.screenshot(clip=clip)
+        box.evaluate("one => one.classList.remove('more-right')")
+        assert page.screenshot(clip=clip) != shaded
+        box.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+        page.wait_for_function("one => one.classList.contains('more-left')", arg=box.element_handle())
+        assert "more-right" not in box.get_attribute("class")
+
+
+def test_paper_has_every_feature(browser, wide):
+    with opened(browser, wide) as page:
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".features tbody tr:visible").count() == 8 * 30
+        assert page.locator(".unprinted:visible").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("#component-1 .features tbody tr").count() == 20
+        assert page.locator(".card .body:not([open])").count() == 4
+
+
+def test_paper_says_how_many_features_it_leaves_out(browser, tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 300))
+    path = write_report(tmp_path / "page.html", rspca.SparsePCA(1, method="pca").fit(X))
+    with opened(browser, path) as page:
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".features tbody tr:visible").count() == 250
+        assert page.locator(".unprinted:visible").inner_text().startswith("Printed: 250 of 300 features.")
+
+
 def test_leading_features_of_a_phone_end_without_a_comma(browser, wide):
     for width in (400, 1400):
         with opened(browser, wide, viewport={"width": width, "height": 900}) as page:

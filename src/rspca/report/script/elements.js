@@ -1,7 +1,7 @@
 // What the other parts are written in: the data of the page, numbers as text, elements. Data become text nodes and
 // attributes, never markup.
 const page = JSON.parse(document.getElementById("content").textContent);
-const FIRST = 20; // rows of a table before "show all"
+const FIRST = 20, PRINTED = 250; // rows of a table before "show all", and of a component on paper
 const collator = new Intl.Collator("en", { numeric: true });
 const byId = (id) => document.getElementById(id);
 
