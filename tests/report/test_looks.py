@@ -155,6 +155,17 @@ def test_paper_says_how_many_features_it_leaves_out(browser, tmp_path):
         assert page.locator(".unprinted:visible").inner_text().startswith("Printed: 250 of 300 features.")
 
 
+def test_the_largest_loadings_of_all_components_are_shown_at_once(browser, wide):
+    with opened(browser, wide) as page:
+        first = page.locator("#heat > .scroll tbody tr")
+        assert first.count() == 24
+        assert first.first.is_visible()
+        assert page.locator("#heat summary").inner_text() == "32 more genes"
+        for column in range(2, 10):
+            assert page.locator(f"#heat > .scroll td:nth-child({column}):is(.p5, .n5)").count() >= 1
+        assert "Each column has its own scale" in " ".join(page.locator("#heat > p").inner_text().split())
+
+
 def test_leading_features_of_a_phone_end_without_a_comma(browser, wide):
     for width in (400, 1400):
         with opened(browser, wide, viewport={"width": width, "height": 900}) as page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,10 @@ MOST_FEATURES = 1000
 """Features of one component that the page lists."""
 MOST_SAMPLES = 5000
 """Samples that the scatter shows."""
-MOST_HEAT_ROWS, HEAT_FEATURES = 60, 8
-"""Rows of the table of features and components, and how many a component has in it at most."""
+HEAT_FEATURES, OPEN_HEAT_ROWS, MOST_HEAT_ROWS = 8, 24, 60
+"""Features that a component has at most in the table of all loadings; its rows before "show more", and in all."""
+LOADING_DIGITS = 9
+"""Digits of the largest loading of a component, on the page and in its files: enough for single precision."""
 SHOWN_OTHERS = 8
 """Associates, and runners-up of the halves, that a card names."""
 TOP_SAMPLES = 5
@@ -303,14 +306,30 @@ def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dic
 
 
 def _heat(model: SparsePCA, ranked: list[list[Any]], place: Mapping[int, int]) -> dict[str, Any] | None:
-    """Return the largest features of all components as rows, with their loadings in every component as columns."""
+    """Return the largest features of all components as rows, with their loadings in every component as columns.
+
+    The first rows are the very largest of each component. Shades are of the largest loading of a column, so that a
+    component with one large loading does not make those of others pale.
+    """
     if model.n_components_ < 2:
         return None
-    each = max(1, MOST_HEAT_ROWS // model.n_components_)
-    chosen = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[: min(each, HEAT_FEATURES)]))
+
+    def leading(most: int) -> list[int]:
+        each = max(1, min(most // model.n_components_, HEAT_FEATURES))
+        return [feature.name for rows in ranked for feature in rows[:each]]
+
+    first = list(dict.fromkeys(leading(OPEN_HEAT_ROWS)))
+    chosen = list(dict.fromkeys([*first, *leading(MOST_HEAT_ROWS)]))
+    largest = np.maximum(np.abs(model.components_).max(axis=1).astype(np.float64), np.finfo(np.float64).tiny)
     loadings = model.components_[:, chosen].T.astype(np.float64)
-    rows = [[float(f"{value:.2g}") for value in row] for row in loadings]
-    return {"places": [place[index] for index in chosen], "rows": rows, "largest": float(np.abs(loadings).max())}
+    shades = np.ceil(5.0 * np.abs(loadings) / largest - 1e-9).astype(int)
+    return {
+        "places": [place[index] for index in chosen],
+        "open": len(first),
+        "rows": [[float(f"{value:.3g}") for value in row] for row in loadings],
+        "shades": np.clip(shades, 0, 5).tolist(),
+        "decimals": max(2, 1 - math.floor(math.log10(float(largest.max())))),
+    }
 
 
 def _overlap(model: SparsePCA) -> list[list[int]]:
