@@ -166,6 +166,22 @@ def test_the_largest_loadings_of_all_components_are_shown_at_once(browser, wide)
         assert "Each column has its own scale" in " ".join(page.locator("#heat > p").inner_text().split())
 
 
+def test_lists_of_the_cards_and_all_digits_are_in_files(browser, wide):
+    with opened(browser, wide) as page:
+        assert {row["component"] for row in downloaded(page, "largest_scores.csv")} == set("12345678")
+        assert list(downloaded(page, "associates.csv")[0]) == ["component", "gene", "correlation"]
+        if page.get_by_role("button", name="Download runners_up.csv").count():
+            assert list(downloaded(page, "runners_up.csv")[0]) == ["component", "gene", "halves"]
+        loadings = downloaded(page, "loadings.csv")
+        largest = max(abs(float(row["component1"])) for row in loadings)
+        listed = downloaded(page, "components.csv")
+        assert largest == max(abs(float(row["loading"])) for row in listed if row["component"] == "1")
+        assert len({row["component1"] for row in loadings if row["component1"] != "0"}) == 30
+        said = {row["label"]: row["its_scores"] for row in downloaded(page, "labels.csv")}
+        assert said["group"] in ("highest", "lowest")
+        assert said["size"] in ("rise", "fall")
+
+
 def test_leading_features_of_a_phone_end_without_a_comma(browser, wide):
     for width in (400, 1400):
         with opened(browser, wide, viewport={"width": width, "height": 900}) as page:

@@ -211,7 +211,7 @@ def _component(
 ) -> dict[str, Any]:
     """Return the card of a component, without its samples."""
     shown = ranked[:MOST_FEATURES]
-    loadings = numbers([feature.loading for feature in shown], 5)
+    loadings = numbers([feature.loading for feature in shown], LOADING_DIGITS)
     linked = getattr(model, "linked_share_", None)
     note = None if linked is None else linkage_note(float(linked[number]))
     proofs = getattr(model, "certificates_", None)
@@ -226,7 +226,7 @@ def _component(
         "count": len(ranked),
         "places": [place[feature.name] for feature in shown],
         "loadings": loadings,
-        "decimals": max(2, -2 - loadings["exponent"]),
+        "decimals": max(2, 3 - LOADING_DIGITS - loadings["exponent"]),
         "structure": _numbers([feature.structure for feature in shown], 3),
         "stable": _numbers([feature.share for feature in shown], 3),
         "rebuilt": float(model.reconstruction_ratio_[number]) if hasattr(model, "reconstruction_ratio_") else None,
