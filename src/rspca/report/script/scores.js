@@ -1,6 +1,6 @@
 // The scatter of the scores, its legend, and the same as a table.
 const COLORS = 12, SHADES = 9;
-const MANY = 1500; // marks from which they are smaller
+const ROOM = 290; // square pixels of the chart for each mark below which marks are smaller
 const outlines = [ // circle, triangle, square, diamond, cross: with 12 colors, 60 different marks
   (r) => [[-3.4, 0], `a${r(3.4)} ${r(3.4)} 0 1 0 ${r(6.8)} 0a${r(3.4)} ${r(3.4)} 0 1 0 ${r(-6.8)} 0Z`],
   (r) => [[0, -4.6], `l${r(4.2)} ${r(7.4)}h${r(-8.4)}Z`],
@@ -81,7 +81,7 @@ function drawScores() {
   const y = { ...scale(reach.up, size.height - size.bottom, size.top), label: up.label };
   const label = `Scatter of ${plural(scores.names.length, SAMPLE, SAMPLES)}: ${up.label} against ${across.label}`
     + `${column ? `, colored by ${column.name}` : ""}. The table below has the same numbers.`;
-  const many = scores.names.length >= MANY, drawnAs = many ? smallShapes : shapes;
+  const many = ROOM * scores.names.length > size.width * size.height, drawnAs = many ? smallShapes : shapes;
   const path = (shape, i) => drawnAs[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
   const marks = new Array(scores.names.length);
   const layers = colored.groups.map((group) => group.members.map((i) => {
