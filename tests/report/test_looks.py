@@ -182,11 +182,12 @@ def test_lists_of_the_cards_and_all_digits_are_in_files(browser, wide):
         assert said["size"] in ("rise", "fall")
 
 
-def test_leading_features_of_a_phone_end_without_a_comma(browser, wide):
-    for width in (400, 1400):
-        with opened(browser, wide, viewport={"width": width, "height": 900}) as page:
-            shown = page.locator("#overview .names").all_inner_texts()
-        assert all(text.endswith(", …") and text.count("gene_") == (2 if width == 400 else 4) for text in shown)
+@pytest.mark.parametrize(("k", "width", "named", "end"), [(4, 400, 2, ", …"), (4, 1400, 4, ""), (6, 1400, 4, ", …")])
+def test_leading_features_end_without_a_comma_where_some_are_hidden(browser, tmp_path, k, width, named, end):
+    path = write_report(tmp_path / "page.html", fitted(k=k), feature_names=[f"gene_{i}" for i in range(13)])
+    with opened(browser, path, viewport={"width": width, "height": 900}) as page:
+        shown = page.locator("#overview .names").all_inner_texts()
+    assert all(re.fullmatch(rf"(−?gene_\d+(, )?){{{named}}}(?<!, ){end}", text) for text in shown), shown
 
 
 def test_long_names_wrap_after_separators(browser, tmp_path):
