@@ -157,7 +157,11 @@ def test_samples_with_the_largest_scores_are_named_with_their_texts():
     texts = [f"wine\n number {i}" for i in range(len(scores))]
     top = report_content(model, scores=scores, documents=texts)["components"][1]["top"]
     best = int(np.abs(scores[:, 1]).argmax())
-    assert top[0] == {"name": f"sample {best}", "score": float(f"{scores[best, 1]:.4g}"), "text": f"wine number {best}"}
+    assert top[0] == {
+        "name": f"document {best}",
+        "score": float(f"{scores[best, 1]:.4g}"),
+        "text": f"wine number {best}",
+    }
     assert [abs(one["score"]) for one in top] == sorted((abs(one["score"]) for one in top), reverse=True)
 
 
@@ -248,7 +252,7 @@ def test_no_name_leaves_its_place(tmp_path):
     assert not re.search(r"<img|<b>|alert\(\d\)</script|\x00|\u202e|\u2028", page)
     embedded = re.search(r'<script type="application/json" id="content">(.*?)</script>', page, re.DOTALL)[1]
     assert not re.search("[<>&]", embedded)
-    assert set(json.loads(embedded)["features"]["names"]) == set(names(HOSTILE, range(len(HOSTILE)), "feature"))
+    assert set(json.loads(embedded)["features"]["names"]) == set(names(HOSTILE, range(len(HOSTILE)), "word"))
 
 
 def test_the_policy_allows_this_script_and_style_only():
@@ -286,7 +290,7 @@ def test_the_page_says_which_label_a_component_separates():
     scores = model.transform(WINE.data)
     content = report_content(model, scores=scores, samples={"cultivar": cultivars, "alcohol": WINE.data[:, 0]})
     assert content["labels"]["names"] == ["cultivar", "alcohol"]
-    assert content["components"][0]["separates"] == "highest in Barolo"
+    assert content["components"][0]["separates"] == "highest in Barolo (cultivar), eta²\N{NO-BREAK SPACE}0.31"
     shown = content["labels"]["rows"][0][0]
     known = WINE.target < 2
     assert shown["strength"] == pytest.approx(np.corrcoef(scores[known, 0], WINE.target[known])[0, 1] ** 2, rel=1e-2)

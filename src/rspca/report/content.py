@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rspca.genetics.linkage import linkage_note
 from rspca.linalg.explained_variance import cosines
 from rspca.report.circle import circle
 from rspca.report.columns import column, names, numbers, plain_text, sample_column
-from rspca.report.kinds import KINDS, kind_of, links
+from rspca.report.kinds import KINDS, Kind, in_words_of, kind_of, links
 from rspca.report.labels import label_table, separated
 from rspca.report.words import (
     certificate_words,
@@ -26,6 +27,8 @@ from rspca.report.words import (
     stability_words,
     summary,
     together_words,
+    unit_words,
+    variance_unit,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +36,18 @@ if TYPE_CHECKING:
     from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path
     from rspca.analysis.permutation import PermutationTest
+    from rspca.certificates.certificate import Certificate
+    from rspca.certificates.joint import JointCertificate
     from rspca.estimator import SparsePCA
 
 MOST_FEATURES = 1000
 """Features of one component that the page lists."""
 MOST_SAMPLES = 5000
 """Samples that the scatter shows."""
-MOST_HEAT_ROWS, HEAT_FEATURES = 60, 8
-"""Rows of the table of features and components, and how many a component has in it at most."""
+HEAT_FEATURES, OPEN_HEAT_ROWS, MOST_HEAT_ROWS = 8, 24, 60
+"""Features that a component has at most in the table of all loadings; its rows before "show more", and in all."""
+LOADING_DIGITS = 9
+"""Digits of the largest loading of a component, on the page and in its files: enough for single precision."""
 SHOWN_OTHERS = 8
 """Associates, and runners-up of the halves, that a card names."""
 TOP_SAMPLES = 5
@@ -95,47 +102,49 @@ def report_content(model: SparsePCA, **extras: Any) -> dict[str, Any]:
             f"label={shown.label!r} must name a column of samples, which has {', '.join(map(str, columns)) or 'none'}."
         )
     called = _feature_names(model, shown.feature_names)
+    subject = kind_of(model, shown.documents, shown.kind)
+    kind, unit = KINDS[subject], variance_unit(model)
     ranked = [model.top_features(j, names=range(model.n_features_in_)) for j in range(model.n_components_)]
     used = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[:MOST_FEATURES]))
     place = {index: number for number, index in enumerate(used)}
-    people = _sample_names(scores, shown.sample_names)
-    kind = kind_of(model, shown.documents, shown.kind)
+    people = _sample_names(scores, shown.sample_names, kind)
     labels = None if scores is None else label_table(scores, columns)
-    listed = [f"x{i}" for i in used] if called is None else names(called, used, "feature")
+    listed = [f"x{i}" for i in used] if called is None else names(called, used, kind.feature)
     texts = None if shown.documents is None else list(shown.documents)
     tops = [[] if scores is None else _top(scores[:, j], people, texts) for j in range(model.n_components_)]
     return {
         "title": plain_text(shown.title or "Sparse principal components"),
         "generator": f"rspca {__version__}",
-        "kind": KINDS[kind]._asdict(),
-        "summary": summary(model, KINDS[kind]),
-        "preparation": preparation(model),
-        "together": together_words(model),
+        "kind": kind._asdict(),
+        "summary": summary(model, kind),
+        "preparation": preparation(model, kind),
+        "unit": unit_words(model, kind),
+        "together": together_words(model, kind),
         "named": called is not None,
         "components": [
-            _component(model, j, ranked[j], place)
+            _component(model, j, ranked[j], place, kind)
             | {"top": tops[j], "separates": separated(labels, j, shown.label), "verdict": _verdict(shown.test, j)}
-            | _others(model, j, called)
+            | _others(model, j, called, kind)
             for j in range(len(ranked))
         ],
-        "test": None if shown.test is None else _test(shown.test),
-        "halves": None if not hasattr(model, "stability_") else halves_words(model.stability_),
+        "test": None if shown.test is None else _test(shown.test, kind, unit),
+        "halves": None if not hasattr(model, "stability_") else halves_words(model.stability_, kind),
         "features": {
             "names": listed,
             "columns": _feature_columns(model, used, called),
-            "links": links(listed, kind),
+            "links": links(listed, subject),
         },
         "heat": _heat(model, ranked, place),
-        "circle": circle(model, called),
+        "circle": circle(model, called, kind),
         "measure": "correlation" if model.center else "cosine",
         "genome": {"chromosome", "position"} <= set(getattr(model, "features_", {})),
         "labels": labels,
         "overlap": _overlap(model),
         "correlation": _correlation(model, scores),
         "scores": None if scores is None else _scores(scores, people, columns, shown.label, reference),
-        "path": None if shown.path_points is None else _path(shown.path_points),
-        "comparison": None if shown.comparison is None else _comparison(shown.comparison),
-        "set_comparison": None if shown.set_comparison is None else _set_comparison(shown.set_comparison),
+        "path": None if shown.path_points is None else _path(shown.path_points, kind, unit),
+        "comparison": None if shown.comparison is None else _comparison(shown.comparison, kind, unit),
+        "set_comparison": None if shown.set_comparison is None else _set_comparison(shown.set_comparison, kind, unit),
         "settings": settings(model),
         "provenance": provenance_rows(shown.provenance or {}),
     }
@@ -189,18 +198,20 @@ def _feature_names(model: SparsePCA, given: Sequence[Any] | None) -> Any:
     return getattr(model, "feature_names_in_", None) if given is None else list(given)
 
 
-def _sample_names(scores: Array | None, given: Sequence[Any] | None) -> list[str]:
+def _sample_names(scores: Array | None, given: Sequence[Any] | None, kind: Kind) -> list[str]:
     if scores is None:
         return []
     if given is None:
-        return [f"sample {i}" for i in range(len(scores))]
-    return names(list(given), range(len(given)), "sample")
+        return [f"{kind.sample} {i}" for i in range(len(scores))]
+    return names(list(given), range(len(given)), kind.sample)
 
 
-def _component(model: SparsePCA, number: int, ranked: list[Any], place: Mapping[int, int]) -> dict[str, Any]:
+def _component(
+    model: SparsePCA, number: int, ranked: list[Any], place: Mapping[int, int], kind: Kind
+) -> dict[str, Any]:
     """Return the card of a component, without its samples."""
     shown = ranked[:MOST_FEATURES]
-    loadings = numbers([feature.loading for feature in shown], 5)
+    loadings = numbers([feature.loading for feature in shown], LOADING_DIGITS)
     linked = getattr(model, "linked_share_", None)
     note = None if linked is None else linkage_note(float(linked[number]))
     proofs = getattr(model, "certificates_", None)
@@ -210,12 +221,12 @@ def _component(model: SparsePCA, number: int, ranked: list[Any], place: Mapping[
         "variance": float(model.explained_variance_[number]),
         "share": float(ratios[number]),
         "cumulative": float(np.sum(ratios[: number + 1])),
-        "certificate": None if proofs is None else certificate_words(proofs[number], model, number),
+        "certificate": None if proofs is None else certificate_words(proofs[number], model, number, kind),
         "notes": [note] if note else [],
         "count": len(ranked),
         "places": [place[feature.name] for feature in shown],
         "loadings": loadings,
-        "decimals": max(2, -2 - loadings["exponent"]),
+        "decimals": max(2, 3 - LOADING_DIGITS - loadings["exponent"]),
         "structure": _numbers([feature.structure for feature in shown], 3),
         "stable": _numbers([feature.share for feature in shown], 3),
         "rebuilt": float(model.reconstruction_ratio_[number]) if hasattr(model, "reconstruction_ratio_") else None,
@@ -227,17 +238,17 @@ def _numbers(values: list[Any], digits: int) -> dict[str, Any] | None:
     return None if not values or values[0] is None else numbers(values, digits)
 
 
-def _others(model: SparsePCA, number: int, called: Any) -> dict[str, Any]:
+def _others(model: SparsePCA, number: int, called: Any, kind: Kind) -> dict[str, Any]:
     """Return the features that a component does not have and that could stand in, and what halves say of it."""
     named = model.top_features(number, 0, names=range(model.n_features_in_), associates=SHOWN_OTHERS)
 
     def name(i: int) -> str:
-        return f"x{i}" if called is None else names(called, [i], "feature")[0]
+        return f"x{i}" if called is None else names(called, [i], kind.feature)[0]
 
     known = getattr(model, "stability_", None)
     return {
         "associates": [{"name": name(one.name), "structure": round(float(one.structure or 0.0), 3)} for one in named],
-        "stability": None if known is None else stability_words(known, number),
+        "stability": None if known is None else stability_words(known, number, kind),
         "overlap": None if known is None else float(known.overlap[number]),
         "runners_up": []
         if known is None
@@ -257,16 +268,16 @@ def _verdict(test: PermutationTest | None, number: int) -> dict[str, Any] | None
     }
 
 
-def _test(test: PermutationTest) -> dict[str, Any]:
+def _test(test: PermutationTest, kind: Kind, unit: float) -> dict[str, Any]:
     """Return the permutation test: each component with its null band, and what it suggests."""
-    low, high = test.band()
+    low, high = (limits / unit for limits in test.band())
     rows = [
-        {"number": j + 1, "k": int(test.k[j]), "variance": float(test.statistic[j]), "p": float(p)}
+        {"number": j + 1, "k": int(test.k[j]), "variance": float(test.statistic[j] / unit), "p": float(p)}
         | {"low": float(low[j]), "high": float(high[j])}
         for j, p in enumerate(test.p)
     ]
     known = {"suggested": test.suggested, "alpha": test.alpha, "permutations": test.n_permutations}
-    return known | {"rows": rows, "assumption": test.assumption}
+    return known | {"rows": rows, "assumption": in_words_of(kind, test.assumption)}
 
 
 def _top(scores: Array, people: list[str], documents: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -295,14 +306,30 @@ def _feature_columns(model: SparsePCA, used: list[int], called: Any) -> list[dic
 
 
 def _heat(model: SparsePCA, ranked: list[list[Any]], place: Mapping[int, int]) -> dict[str, Any] | None:
-    """Return the largest features of all components as rows, with their loadings in every component as columns."""
+    """Return the largest features of all components as rows, with their loadings in every component as columns.
+
+    The first rows are the very largest of each component. Shades are of the largest loading of a column, so that a
+    component with one large loading does not make those of others pale.
+    """
     if model.n_components_ < 2:
         return None
-    each = max(1, MOST_HEAT_ROWS // model.n_components_)
-    chosen = list(dict.fromkeys(feature.name for rows in ranked for feature in rows[: min(each, HEAT_FEATURES)]))
+
+    def leading(most: int) -> list[int]:
+        each = max(1, min(most // model.n_components_, HEAT_FEATURES))
+        return [feature.name for rows in ranked for feature in rows[:each]]
+
+    first = list(dict.fromkeys(leading(OPEN_HEAT_ROWS)))
+    chosen = list(dict.fromkeys([*first, *leading(MOST_HEAT_ROWS)]))
+    largest = np.maximum(np.abs(model.components_).max(axis=1).astype(np.float64), np.finfo(np.float64).tiny)
     loadings = model.components_[:, chosen].T.astype(np.float64)
-    rows = [[float(f"{value:.2g}") for value in row] for row in loadings]
-    return {"places": [place[index] for index in chosen], "rows": rows, "largest": float(np.abs(loadings).max())}
+    shades = np.ceil(5.0 * np.abs(loadings) / largest - 1e-9).astype(int)
+    return {
+        "places": [place[index] for index in chosen],
+        "open": len(first),
+        "rows": [[float(f"{value:.3g}") for value in row] for row in loadings],
+        "shades": np.clip(shades, 0, 5).tolist(),
+        "decimals": max(2, 1 - math.floor(math.log10(float(largest.max())))),
+    }
 
 
 def _overlap(model: SparsePCA) -> list[list[int]]:
@@ -338,20 +365,26 @@ def _some(count: int) -> Array:
     return np.unique(np.linspace(0, count - 1, min(count, MOST_SAMPLES)).astype(int))
 
 
-def _path(points: Path) -> dict[str, Any]:
+def _path(points: Path, kind: Kind, unit: float) -> dict[str, Any]:
     """Return the path over k as shares of the first principal component, whose variance no k features exceed."""
     rows = []
     for p in points:
         upper = None if p.upper is None else min(1.0, float(p.upper / p.variance * p.share))
         gap = None if p.gap is None else float(p.gap)
-        known = {"k": int(p.k), "variance": float(p.variance), "share": float(p.share), "upper": upper, "gap": gap}
+        known = {
+            "k": int(p.k),
+            "variance": float(p.variance / unit),
+            "share": float(p.share),
+            "upper": upper,
+            "gap": gap,
+        }
         rows.append(known | {"held_out": p.held_out, "held_out_se": p.held_out_se})
-    return {"points": rows, "suggested": int(points.suggested), "why": points.why.replace(" %", "\N{NO-BREAK SPACE}%")}
+    why = in_words_of(kind, points.why.replace(" %", "\N{NO-BREAK SPACE}%"))
+    return {"points": rows, "suggested": int(points.suggested), "why": why}
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _comparison(comparison: Comparison, kind: Kind, unit: float) -> dict[str, Any]:
     """Return the methods, best first, and what was proven of all of them."""
-    proof = comparison.certificate
     rows = [
         {
             "method": row.method,
@@ -365,13 +398,12 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         }
         for row in comparison
     ]
-    skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
-    return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof)}
+    skipped = [[name, in_words_of(kind, plain_text(reason, 500))] for name, reason in comparison.skipped.items()]
+    return {"rows": rows, "skipped": skipped, "proof": _bound(comparison.certificate, kind, unit)}
 
 
-def _set_comparison(comparison: SetComparison) -> dict[str, Any]:
+def _set_comparison(comparison: SetComparison, kind: Kind, unit: float) -> dict[str, Any]:
     """Return the sets of components, most adjusted variance first, and what was proven of all of them."""
-    proof = comparison.certificate
     counts = ("nonzeros",)
     rows = [
         {
@@ -380,5 +412,13 @@ def _set_comparison(comparison: SetComparison) -> dict[str, Any]:
         }
         for row in comparison
     ]
-    skipped = [[name, plain_text(reason, 500)] for name, reason in comparison.skipped.items()]
-    return {"rows": rows, "skipped": skipped, "proof": None if proof is None else plain_text(proof, 500)}
+    skipped = [[name, in_words_of(kind, plain_text(reason, 500))] for name, reason in comparison.skipped.items()]
+    return {"rows": rows, "skipped": skipped, "proof": _bound(comparison.certificate, kind, unit)}
+
+
+def _bound(proof: Certificate | JointCertificate | None, kind: Kind, unit: float) -> str | None:
+    """Return a certificate in words, its variance in the unit of the page."""
+    if proof is None:
+        return None
+    scaled = replace(proof, lower=proof.lower / unit, upper=proof.upper / unit)
+    return in_words_of(kind, plain_text(scaled, 500))

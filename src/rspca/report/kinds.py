@@ -46,6 +46,17 @@ def kind_of(model: Any, documents: Any, given: str | None) -> str:
     return "genotypes" if {"chromosome", "position"} <= set(properties) else "table"
 
 
+def in_words_of(kind: Kind, text: str) -> str:
+    """Return a sentence of the package with features and samples called what they are.
+
+    Layers below the page say "features" and "samples". Never apply it to names or other data.
+    """
+    return _GENERAL.sub(lambda found: getattr(kind, found[0]), text)
+
+
+_GENERAL = re.compile(r"(?<![\w-])(?:features?|samples?)(?![\w-])")
+
+
 def links(names: Sequence[str], kind: str) -> dict[str, Any] | None:
     """Return the beginning of the addresses of pages on features, and which features have one; None if none has.
 

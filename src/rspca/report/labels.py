@@ -9,12 +9,14 @@ import numpy as np
 
 from rspca.analysis.label_association import label_associations
 from rspca.base.types import Array
-from rspca.report.columns import decoded, sample_column
+from rspca.report.columns import decoded, plain_text, sample_column
 
 LEVEL = 0.05
 """Corrected p-value below which an association counts as more than chance."""
 NOTEWORTHY = 0.1
 """Share of the variance of the scores from which the overview names a label."""
+CLOSE = 0.8
+"""Part of the greatest strength from which the overview names the column that colors the scatter instead."""
 MOST_LABELS = 12
 """Properties of samples that are tested; a sheet of a hundred measurements is not a set of labels."""
 
@@ -45,14 +47,21 @@ def label_table(scores: Array, columns: Mapping[str, Any]) -> dict[str, Any] | N
 
 
 def separated(labels: dict[str, Any] | None, component: int, preferred: str | None) -> str | None:
-    """Return in words which label a component separates most; the preferred one if it counts at all."""
+    """Return in words which label a component separates most, and how much.
+
+    The preferred column is named if it is about as strong as the strongest; another column is named with its label.
+    """
     if labels is None:
         return None
     pairs = zip(labels["names"], labels["rows"][component], strict=True)
     counted = [(name, cell) for name, cell in pairs if cell and cell["real"] and cell["strength"] >= NOTEWORTHY]
     if not counted:
         return None
-    name, cell = max(counted, key=lambda pair: (pair[0] == preferred, pair[1]["strength"]))
+    enough = CLOSE * max(cell["strength"] for _, cell in counted)
+    own = None if preferred is None else plain_text(preferred)
+    name, cell = max(counted, key=lambda pair: (pair[0] == own and pair[1]["strength"] >= enough, pair[1]["strength"]))
+    strength = f"²\N{NO-BREAK SPACE}{cell['strength']:.2f}"
     if cell["extreme"] is None:
-        return f"{'rises' if cell['above'] else 'falls'} with {name}"
-    return f"{'highest' if cell['above'] else 'lowest'} in {cell['extreme']}"
+        return f"{'rises' if cell['above'] else 'falls'} with {name}, r{strength}"
+    column = "" if name == own or len(labels["names"]) == 1 else f" ({name})"
+    return f"{'highest' if cell['above'] else 'lowest'} in {cell['extreme']}{column}, eta{strength}"

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -16,6 +17,8 @@ from rspca.report.content import report_content
 from rspca.report.words import percent, percent_up
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from rspca.analysis.compare import Comparison
     from rspca.analysis.compare_sets import SetComparison
     from rspca.analysis.k_path import Path as PathOverK
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from rspca.estimator import SparsePCA
 
 _PARTS = ("elements", "features", "charts", "genome", "scores", "circle", "tables", "start")
+_SEPARATED = re.compile(r"(?<=[_/.:|,;-])(?=\w)")
+"""Where a long name may be wrapped; elements.js has the same."""
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -141,6 +146,7 @@ def render(content: dict[str, Any]) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": percent, "percent_up": percent_up, "times_ten_to": _times_ten_to}
     environment.filters |= {"capitalize_first": _capitalized, "fixed": _fixed, "aligned": _aligned}
+    environment.filters |= {"breakable": _breakable}
     style, script = _file("style.css"), _script()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -184,6 +190,13 @@ def _fixed(value: float, decimals: int = 2) -> str:
     """Return a number with so many decimals and a real minus sign, which a zero does not have."""
     text = f"{value:.{decimals}f}"
     return text.lstrip("-") if float(text) == 0.0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name, escaped, that a browser wraps after separators before it breaks a word."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(_SEPARATED.split(name))
 
 
 def _aligned(share: float) -> str:

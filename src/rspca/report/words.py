@@ -10,7 +10,7 @@ from rspca.certificates.certificate import Certificate
 from rspca.certificates.joint import JointCertificate
 from rspca.certificates.words import ENDED, features_have, gap_up, times
 from rspca.report.columns import plain_text
-from rspca.report.kinds import Kind
+from rspca.report.kinds import Kind, in_words_of
 
 if TYPE_CHECKING:
     from rspca.analysis.stability import Stability
@@ -29,16 +29,35 @@ def percent_up(share: float, digits: int = 2) -> str:
     return f"{100.0 * gap_up(share, digits):.10g}\N{NO-BREAK SPACE}%" if share > 0.0 else percent(0.0)
 
 
-def certificate_words(certificate: Certificate, model: Any, number: int) -> dict[str, Any]:
+def variance_unit(model: Any) -> float:
+    """Return by what sums of squares, as v'X'Xv of paths, tests and certificates, are divided to be variances.
+
+    ``explained_variance_`` divides by the same: the weight of the samples less one, or 1 for a Gram matrix.
+    """
+    weight = float(getattr(model, "total_weight_", 0.0) or model.n_samples_ or 0.0)
+    return weight - 1.0 if model.n_samples_ and weight > 1.0 else 1.0
+
+
+def unit_words(model: Any, kind: Kind) -> str | None:
+    """Return by what variances were divided; None if by nothing."""
+    unit = variance_unit(model)
+    if unit == 1.0:
+        return None
+    what = "number" if unit == model.n_samples_ - 1 else "total weight"
+    return f"Variances are sums of squares divided by {unit:,.6g}, the {what} of {kind.samples} less one."
+
+
+def certificate_words(certificate: Certificate, model: Any, number: int, kind: Kind) -> dict[str, Any]:
     """Return what is proven of a component: a sentence, its assumptions, and the numbers."""
+    unit = variance_unit(model)
     limited = model.groups is not None
     given = ", given the components before it" if number else ""
     have = features_have(certificate.k, certificate.max_per_group)
     optimal = certificate.status == "optimal"
     if not _is_of(certificate, model, number):
         badge = "Bounded"
-        sentence = f"Proven: no {have} more variance than {certificate.upper:.5g}{given}. "
-        sentence += f"Other features or loadings reach {certificate.lower:.5g}; this component " + (
+        sentence = f"Proven: no {have} more variance than {certificate.upper / unit:.5g}{given}. "
+        sentence += f"Other features or loadings reach {certificate.lower / unit:.5g}; this component " + (
             "keeps to a limit on groups." if limited else "does not have refitted loadings."
         )
     elif optimal:
@@ -51,20 +70,20 @@ def certificate_words(certificate: Certificate, model: Any, number: int) -> dict
     if limited and not certificate.max_per_group:  # of an earlier version
         sentence += " The bound is for features without the limit on groups."
     facts = {
-        "variance reached": f"{certificate.lower:.6g}",
-        "upper bound": f"{certificate.upper:.6g}",
+        "variance reached": f"{certificate.lower / unit:.6g}",
+        "upper bound": f"{certificate.upper / unit:.6g}",
         "gap": percent_up(certificate.gap),
     } | _course(certificate)
     if certificate.nodes:
         facts["nodes searched"] = f"{certificate.nodes:,}"
     facts |= {
         "seconds": f"{certificate.seconds:.1f}",
-        "assumptions": "; ".join(certificate.assumptions),
+        "assumptions": in_words_of(kind, "; ".join(certificate.assumptions)),
     }
     return {
         "badge": badge,
         "status": certificate.status,
-        "sentence": sentence,
+        "sentence": in_words_of(kind, sentence),
         "facts": [[name, plain_text(value)] for name, value in facts.items()],
     }
 
@@ -115,7 +134,7 @@ MODES = {
 }
 
 
-def together_words(model: Any) -> dict[str, Any] | None:
+def together_words(model: Any, kind: Kind) -> dict[str, Any] | None:
     """Return how components were found together, and what is proven of all of them; None if one by one."""
     sentences = []
     if model.shared_support:
@@ -131,12 +150,12 @@ def together_words(model: Any) -> dict[str, Any] | None:
     if not sentences and proof is None:
         return None
     return {
-        "sentence": " ".join(sentences),
-        "proof": None if proof is None else _joint_proof(proof),
+        "sentence": in_words_of(kind, " ".join(sentences)),
+        "proof": None if proof is None else _joint_proof(proof, kind, variance_unit(model)),
     }
 
 
-def _joint_proof(proof: JointCertificate) -> dict[str, Any]:
+def _joint_proof(proof: JointCertificate, kind: Kind, unit: float) -> dict[str, Any]:
     """Return what is proven of all components: a badge, a sentence, and the numbers."""
     what = {
         "adjusted": "adjusted variance",
@@ -150,12 +169,12 @@ def _joint_proof(proof: JointCertificate) -> dict[str, Any]:
         sentence = f"Proven: no such set of components has more than {times(proof.gap)} times this {what}. "
         sentence += gap_in_words(proof.gap, "the set of components")
     facts = {
-        f"{what} reached": f"{proof.lower:.6g}",
-        "upper bound": f"{proof.upper:.6g}",
+        f"{what} reached": f"{proof.lower / unit:.6g}",
+        "upper bound": f"{proof.upper / unit:.6g}",
         "gap": percent_up(proof.gap),
         **_course(proof),
         "seconds": f"{proof.seconds:.1f}",
-        "assumptions": "; ".join(proof.assumptions),
+        "assumptions": in_words_of(kind, "; ".join(proof.assumptions)),
     }
     return {
         "badge": badge,
@@ -165,7 +184,7 @@ def _joint_proof(proof: JointCertificate) -> dict[str, Any]:
     }
 
 
-def preparation(model: Any) -> str:
+def preparation(model: Any, kind: Kind) -> str:
     """Return what was done to the data before the fit."""
     if not model.n_samples_:
         return "A covariance or Gram matrix, taken as given."
@@ -177,7 +196,11 @@ def preparation(model: Any) -> str:
     done = f"Columns {'centered' if model.center else 'not centered'}, {scaled[model.scale]}."
     known = ("samples", "missing", "covariates")
     more = [words for words in getattr(model, "preparation_", ()) if words.startswith(known)]
-    return " ".join([done, *(plain_text(f"{words[:1].upper()}{words[1:]}.") for words in more)])
+    return " ".join([done, *(plain_text(_sentence(in_words_of(kind, words))) for words in more)])
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def settings(model: Any) -> list[dict[str, Any]]:
@@ -219,20 +242,22 @@ def _row(entry: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def stability_words(stability: Stability, number: int) -> str:
-    """Return what half-samples say of one component."""
+def stability_words(stability: Stability, number: int, kind: Kind) -> str:
+    """Return what fits to halves of the samples show about one component."""
     shares = stability.shares(number)[stability.supports[number]]
     often, bound = int(np.count_nonzero(shares >= 0.9)), float(stability.error_bound(0.9)[number])
+    chosen = f"{often} of {len(shares)} {kind.features} {'is' if often == 1 else 'are'} chosen by at least 90 % of the"
     return (
-        f"{often} of {len(shares)} features are chosen by at least 90 % of half-samples, of which {bound:.2g} are "
-        f"wrong on average, at most. Mean |cosine| with the components of halves {stability.cosine[number]:.2f}, "
-        f"{100 * stability.overlap[number]:.0f} % of the features shared."
+        f"{chosen} fits to half of the {kind.samples}; on average at most {bound:.2g} of these are wrong. "
+        f"The component of a half has a mean |cosine| of {stability.cosine[number]:.2f} with this one, and "
+        f"{100 * stability.overlap[number]:.0f} % of its {kind.features}."
     )
 
 
-def halves_words(stability: Stability) -> str:
-    """Return what the shares of half-samples are, and what the bound takes for granted."""
+def halves_words(stability: Stability, kind: Kind) -> str:
+    """Return what the shares of halves are, and what the bound takes for granted."""
+    pairs = f"{stability.n_pairs} complementary pair{'' if stability.n_pairs == 1 else 's'}"
     return (
-        f"“Halves”: share of {2 * stability.n_pairs} fits to half of the samples, {stability.n_pairs} complementary "
-        f"pairs, that choose the feature. {stability.assumption}"
+        f"“Halves”: share of {2 * stability.n_pairs} fits, each to half of the {kind.samples} ({pairs} of halves), "
+        f"that choose the {kind.feature}. {in_words_of(kind, stability.assumption)}"
     )

@@ -37,20 +37,49 @@ function chart(label, size, x, y) {
     svg("text", { class: "axis", x: 4, y: 18 }, y.label));
 }
 
-// Names beside marks, as far as none covers another: { name, at: [x, y], to: 1 right of it, -1 left }.
-function namesBeside(marked, size) {
-  const taken = [], group = svg("g", { class: "names" });
+// Where a name may go, best first: [side: 1 right of the mark, -1 left, 0 above or below it; pixels down].
+const beside = (to) => [[to, 0], [to, -10], [to, 10], [-to, 0], [-to, -10], [-to, 10], [0, -17], [0, 17]];
+const farther = (to) => [24, 38, 52, 66].flatMap((far) => [[to, -far], [to, far], [-to, -far], [-to, far]]);
+const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+const around = ([x, y], reach) => ({ left: x - reach, right: x + reach, top: y - reach, bottom: y + reach });
+const along = ([x1, y1], [x2, y2]) => { // small boxes on a line
+  const steps = Math.ceil(Math.hypot(x2 - x1, y2 - y1) / 6);
+  return Array.from({ length: steps }, (_, i) => around([x1 + ((x2 - x1) * i) / steps, y1 + ((y2 - y1) * i) / steps], 2));
+};
+let ruler = null;
+function widthOf(text) { // in the font of names
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width + 2;
+}
+
+// Names of marks, { name, at: [x, y], to: 1 or -1 }, inside the axes and as far as they cover neither a mark nor each
+// other. Lines, each from one point to another, are covered where nothing near the mark is free. Where there are other
+// points too, as in a biplot, names rather go farther away: first from points and lines, then from lines.
+function namesOf(marked, size, lines, points = [], reach = 6) {
+  const longest = size.width < 480 ? 18 : 28, group = svg("g", { class: "names" });
+  const area = { left: size.left + 2, right: size.width - 6, top: size.top + 2, bottom: size.height - size.bottom - 2 };
+  const taken = marked.map((one) => around(one.at, reach)), onLines = lines.flatMap(([from, to]) => along(from, to));
+  const behind = points.map((point) => around(point, 3));
+  const free = (boxes) => (box) => box.left >= area.left && box.right <= area.right && box.top >= area.top
+    && box.bottom <= area.bottom && boxes.every((other) => !overlap(box, other));
   for (const { name, at: [x, y], to } of marked) {
-    const text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = 7 * text.length;
-    const places = [[to, 0], [to, -10], [to, 10], [-to, -10], [-to, 10], [-to, 0]];
-    const found = places.map(([side, down]) =>
-      ({ side, down: y + down, from: side > 0 ? x + 6 : x - 6 - wide })).find(({ down, from }) =>
-      from >= 0 && from + wide <= size.width && down > size.top
-      && taken.every(([left, right, at]) => from + wide < left || from > right || Math.abs(at - down) > 12));
+    const text = name.length > longest ? `${name.slice(0, longest - 1)}…` : name, wide = widthOf(text);
+    const box = ([side, down]) => {
+      const wished = side > 0 ? x + reach + 1 : side < 0 ? x - reach - 1 - wide : x - wide / 2;
+      const left = Math.abs(down) > 10 ? Math.max(area.left, Math.min(wished, area.right - wide)) : wished;
+      return { left, right: left + wide, top: y + down - 7, bottom: y + down + 7, far: Math.abs(down) > 17 };
+    };
+    const near = beside(to).map(box), far = farther(to).map(box);
+    const tries = points.length
+      ? [[...taken, ...onLines, ...behind], [...taken, ...onLines], taken].flatMap((boxes) => [[near, boxes], [far, boxes]])
+      : [[near, [...taken, ...onLines]], [near, taken], [far, taken]];
+    const found = tries.reduce((first, [places, boxes]) => first ?? places.find(free(boxes)), undefined);
     if (!found) continue;
-    taken.push([found.from, found.from + wide, found.down]);
-    const place = { x: x + 6 * found.side, y: found.down + 4, "text-anchor": found.side > 0 ? "start" : "end" };
-    group.append(svg("text", place, text));
+    taken.push(found);
+    const middle = (found.top + found.bottom) / 2, end = Math.max(found.left, Math.min(x, found.right));
+    if (found.far) group.append(svg("line", { x1: x, y1: y, x2: end, y2: middle < y ? found.bottom - 1 : found.top + 1 }));
+    group.append(svg("text", { x: found.left + 1, y: middle + 4 }, text));
   }
   return group;
 }
@@ -128,7 +157,7 @@ function drawTest() { // variance of each component, and the band of permuted da
   };
   const y = {
     at: (value) => size.top + ((high - value) / (high || 1)) * (bottom - size.top),
-    ticks: ticks(0, high, 5), say: (value) => short(value), label: "Variance at k features",
+    ticks: ticks(0, high, 5), say: (value) => short(value), label: `Variance at k ${FEATURES}`,
   };
   const point = (value) => (one, i) => `${i ? "L" : "M"}${x.at(one.number).toFixed(1)} ${y.at(value(one)).toFixed(1)}`;
   const upper = rows.map(point((one) => one.high)).join("");

@@ -30,14 +30,16 @@ function drawCircle() {
   const looks = (one) => `in${one.kind}${one.own ? "" : " hollow"}`;
   drawn.append(svg("g", { class: "spokes" }, ...members.filter((one) => one.own).map((one) =>
     svg("line", { x1: middle[0], y1: middle[1], x2: at(one)[0], y2: at(one)[1] }))));
+  drawn.append(namesOf(members.map((one) => ({ name: one.name, at: at(one), to: one.r[0] < 0 ? -1 : 1 })), size,
+    members.filter((one) => one.own).map((one) => [middle, at(one)])));
   drawn.append(...members.map((one) => svg("path", { class: looks(one), d: shapes[[0, 2, 3][one.kind]](...at(one)) },
     svg("title", {}, `${one.name}: ${fixed(one.r[0], 2)}, ${fixed(one.r[1], 2)}`))));
-  drawn.append(namesBeside(members.map((one) => ({ name: one.name, at: at(one), to: one.r[0] < 0 ? -1 : 1 })), size));
-  const sign = (kind, hollow, text) => [svg("svg", { class: "sign", viewBox: "-6 -6 12 12", ...hidden },
-    svg("path", { class: `in${kind}${hollow ? " hollow" : ""}`, d: shapes[[0, 2, 3][kind]](0, 0) })), text];
-  const key = [...sign(0, false, `of component ${a + 1}`), ...sign(1, false, `of component ${b + 1}`)];
-  if (members.some((one) => one.own && one.kind === 2)) key.push(...sign(2, false, "of both"));
-  if (members.some((one) => !one.own)) key.push(...sign(0, true, "associates"));
+  const sign = (kind, hollow, text) => html("span", { class: "item" }, svg("svg", { class: "sign", viewBox: "-6 -6 12 12", ...hidden },
+    svg("path", { class: `in${kind}${hollow ? " hollow" : ""}`, d: shapes[[0, 2, 3][kind]](0, 0) })), text);
+  const key = [sign(0, false, `of component ${a + 1}`), sign(1, false, `of component ${b + 1}`)];
+  if (members.some((one) => one.own && one.kind === 2)) key.push(sign(2, false, "of both"));
+  byId("circle-hollow").hidden = members.every((one) => one.own);
+  if (members.some((one) => !one.own)) key.push(sign(0, true, "associates"));
   home.replaceChildren(drawn, html("p", { class: "key" }, ...key));
   const alike = page.correlation.of === "scores" ? page.correlation.values[a][b] : null;
   byId("circle-note").textContent = members.some((one) => Math.hypot(...one.r) > 1.005)

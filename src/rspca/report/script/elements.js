@@ -1,7 +1,7 @@
 // What the other parts are written in: the data of the page, numbers as text, elements. Data become text nodes and
 // attributes, never markup.
 const page = JSON.parse(document.getElementById("content").textContent);
-const FIRST = 20; // rows of a table before "show all"
+const FIRST = 20, PRINTED = 250; // rows of a table before "show all", and of a component on paper
 const collator = new Intl.Collator("en", { numeric: true });
 const byId = (id) => document.getElementById(id);
 
@@ -40,6 +40,9 @@ function fill(node, attributes, children) {
 const html = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+// A text that wraps after separators before it breaks a word; page.py has the same.
+const breakable = (text) => text.split(/(?<=[_/.:|,;-])(?=[\p{L}\p{N}_])/u)
+  .flatMap((part, i) => (i ? [html("wbr"), part] : [part]));
 const hidden = { "aria-hidden": "true" };
 
 // Compares two values in one direction; what is not known comes last in both.

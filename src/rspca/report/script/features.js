@@ -27,9 +27,9 @@ function compare(a, b) {
 
 function highlighted(name) {
   const start = words ? name.toLowerCase().indexOf(words) : -1;
-  if (start < 0) return [name];
+  if (start < 0) return breakable(name);
   const end = start + words.length;
-  return [name.slice(0, start), html("mark", {}, name.slice(start, end)), name.slice(end)];
+  return [...breakable(name.slice(0, start)), html("mark", {}, name.slice(start, end)), ...breakable(name.slice(end))];
 }
 
 function named(place) { // with a link to a public page where there is one; nothing is fetched
@@ -60,13 +60,15 @@ function makeCard(component, number) {
   const low = Math.min(0, least(loadings)), high = Math.max(0, most(loadings));
   const home = document.querySelector(`[data-component="${number}"]`);
   const body = home.closest("details");
-  const card = { home: home.closest("article"), open: false, matches: component.places.length };
+  const card = { home: home.closest("article"), open: false, printing: false, matches: component.places.length };
   const view = sortedTable(`${capitalized(FEATURES)} of component ${component.number}`, columns, chooseColumn);
   const more = moreButton(() => { card.open = !card.open; card.draw(); });
   const left = component.count - component.places.length;
   home.append(html("div", { class: "scroll" }, view.table), more.button);
   const absent = `Not on this page: ${plural(left, FEATURE, FEATURES)} with smaller loadings.`;
   if (left) home.append(html("p", { class: "quiet" }, absent));
+  const unprinted = html("p", { class: "quiet unprinted", hidden: "" });
+  home.append(unprinted);
 
   const drawn = (row) => html("tr", {},
     html("th", { scope: "row", class: "name" }, named(row.place)),
@@ -82,8 +84,12 @@ function makeCard(component, number) {
     card.home.hidden = words !== "" && !card.matches;
     if (found?.length) body.open = true;
     if (!body.open) return; // drawn when it is opened
-    const shown = [...(found ?? rows())].sort(compare).slice(0, card.open ? undefined : FIRST);
+    const rowLimit = card.printing ? PRINTED : card.open ? undefined : FIRST;
+    const shown = [...(found ?? rows())].sort(compare).slice(0, rowLimit);
     view.body.replaceChildren(...shown.map(drawn));
+    unprinted.hidden = !card.printing || shown.length === card.matches;
+    unprinted.textContent = `Printed: ${shown.length} of ${plural(card.matches, FEATURE, FEATURES)}. The page in a browser `
+      + "has more.";
     view.mark(order.column, order.falling);
     more.update(card.open, card.matches);
   };

@@ -1,12 +1,19 @@
 // The scatter of the scores, its legend, and the same as a table.
 const COLORS = 12, SHADES = 9;
-const shapes = [ // circle, triangle, square, diamond, cross: with 12 colors, 60 different marks
-  (x, y) => `M${x - 3.4} ${y}a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0Z`,
-  (x, y) => `M${x} ${y - 4.6}l4.2 7.4h-8.4Z`,
-  (x, y) => `M${x - 3} ${y - 3}h6v6h-6Z`,
-  (x, y) => `M${x} ${y - 4.4}l4.4 4.4l-4.4 4.4l-4.4 -4.4Z`,
-  (x, y) => `M${x - 1.4} ${y - 4.2}h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8Z`,
+const ROOM = 290; // square pixels of the chart for each mark below which marks are smaller
+const outlines = [ // circle, triangle, square, diamond, cross: with 12 colors, 60 different marks
+  (r) => [[-3.4, 0], `a${r(3.4)} ${r(3.4)} 0 1 0 ${r(6.8)} 0a${r(3.4)} ${r(3.4)} 0 1 0 ${r(-6.8)} 0Z`],
+  (r) => [[0, -4.6], `l${r(4.2)} ${r(7.4)}h${r(-8.4)}Z`],
+  (r) => [[-3, -3], `h${r(6)}v${r(6)}h${r(-6)}Z`],
+  (r) => [[0, -4.4], `l${r(4.4)} ${r(4.4)}l${r(-4.4)} ${r(4.4)}l${r(-4.4)} ${r(-4.4)}Z`],
+  (r) => [[-1.4, -4.2], [["h", 1], ["v", 1], ["h", 1], ["v", 1], ["h", -1], ["v", 1], ["h", -1], ["v", -1], ["h", -1],
+    ["v", -1], ["h", 1]].map(([to, sign]) => to + r(2.8 * sign)).join("") + "Z"],
 ];
+const marksOf = (scale) => outlines.map((outline) => {
+  const [[left, up], path] = outline((length) => +(scale * length).toFixed(2));
+  return (x, y) => `M${+(x + scale * left).toFixed(2)} ${+(y + scale * up).toFixed(2)}${path}`;
+});
+const shapes = marksOf(1), smallShapes = marksOf(0.7);
 
 // Samples that look the same: { groups: [{ label, color, shape, members }], values, range }.
 function coloring(column) {
@@ -57,6 +64,12 @@ function axis(choice) {
 // Scores of the study of the fit; none against the order of samples.
 const below = (choice) => (choice === "order" ? [] : decoded(page.scores.reference.components[choice]));
 
+// The same order in every drawing, in which samples of all categories alternate: none lies below another as a whole.
+function mixed(items) {
+  const key = (i) => Math.imul(i + 1, 0x9e3779b1) >>> 0; // multiples of the golden ratio, modulo 1
+  return items.map((_, i) => i).sort((i, j) => key(i) - key(j)).map((i) => items[i]);
+}
+
 function drawScores() {
   const scores = page.scores, home = byId("scatter"), size = sized(home, 0.65);
   const across = axis(byId("across").value), up = axis(byId("up").value);
@@ -68,13 +81,17 @@ function drawScores() {
   const y = { ...scale(reach.up, size.height - size.bottom, size.top), label: up.label };
   const label = `Scatter of ${plural(scores.names.length, SAMPLE, SAMPLES)}: ${up.label} against ${across.label}`
     + `${column ? `, colored by ${column.name}` : ""}. The table below has the same numbers.`;
-  const path = (shape, i) => shapes[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
-  const layers = colored.groups.map((group) => svg("g", { class: `marks ${group.color}` },
-    ...group.members.map((i) => svg("path", { "data-sample": i, d: path(group.shape, i) }))));
+  const many = ROOM * scores.names.length > size.width * size.height, drawnAs = many ? smallShapes : shapes;
+  const path = (shape, i) => drawnAs[shape](+x.at(across.values[i]).toFixed(1), +y.at(up.values[i]).toFixed(1));
+  const marks = new Array(scores.names.length);
+  const layers = colored.groups.map((group) => group.members.map((i) => {
+    marks[i] = svg("path", { class: group.color, "data-sample": i, d: path(group.shape, i) });
+    return marks[i];
+  }));
   const drawn = chart(label, size, x, y);
   if (belowUp.length) drawn.append(svg("path", { class: "reference", d: belowUp.map((value, i) =>
     shapes[0](+x.at(belowAcross[i]).toFixed(1), +y.at(value).toFixed(1))).join("") }));
-  drawn.append(...layers);
+  drawn.append(svg("g", { class: many ? "marks many" : "marks" }, ...mixed(marks)));
   drawn.addEventListener("pointerover", (event) => {
     const i = event.target.dataset.sample;
     if (i === undefined) return;
@@ -109,9 +126,17 @@ function arrows(x, y, across, up, size) {
     const [a, b] = loading.map((one, i) => unit[i] * (one.get(place) ?? 0));
     return { name: names[place], at: [x.at(a), y.at(b)], to: a < 0 ? -1 : 1 };
   });
-  return svg("g", { class: "arrows" }, ...ends.flatMap(({ at: [x1, y1] }) => [
-    svg("line", { x1: x0, y1: y0, x2: x1, y2: y1 }), svg("circle", { cx: x1, cy: y1, r: 2.5 })]),
-  namesBeside(ends, size));
+  const drawn = ends.filter(({ at: [x1, y1] }) => Math.hypot(x1 - x0, y1 - y0) >= 1);
+  return svg("g", { class: "arrows" }, namesOf(drawn, size, drawn.map((one) => [[x0, y0], one.at]),
+    across.values.map((value, i) => [x.at(value), y.at(up.values[i])]), 9),
+    ...drawn.flatMap((one) => arrow([x0, y0], one.at)));
+}
+
+function arrow([x0, y0], [x1, y1]) { // a line, and a head that ends where the arrow ends
+  const length = Math.hypot(x1 - x0, y1 - y0), head = Math.min(9, length), [u, v] = [(x1 - x0) / length, (y1 - y0) / length];
+  const point = (back, side) => `${(x1 - back * u - side * v).toFixed(1)} ${(y1 - back * v + side * u).toFixed(1)}`;
+  return [svg("line", { x1: x0, y1: y0, x2: x1 - 0.7 * head * u, y2: y1 - 0.7 * head * v }),
+    svg("path", { class: "head", d: `M${point(0, 0)}L${point(head, 0.4 * head)}L${point(head, -0.4 * head)}Z` })];
 }
 
 function legend(column, colored, layers) {
@@ -125,14 +150,14 @@ function legend(column, colored, layers) {
     return [title, ramp, html("p", { class: "ramp-ends" }, ...ends)];
   }
   const buttons = colored.groups.map((group, number) => {
-    const mark = svg("g", { class: `marks ${group.color}` }, svg("path", { d: shapes[group.shape](0, 0) }));
+    const mark = svg("g", { class: "marks" }, svg("path", { class: group.color, d: shapes[group.shape](0, 0) }));
     const button = html("button", { type: "button", "aria-pressed": "false", title: "Show only these" },
       svg("svg", { class: "sign", viewBox: "-6 -6 12 12", ...hidden }, mark), html("bdi", {}, group.label),
       html("span", { class: "count" }, group.members.length.toLocaleString("en")));
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") === "false";
       buttons.forEach((one) => one.setAttribute("aria-pressed", String(on && one === button)));
-      layers.forEach((layer, other) => layer.classList.toggle("dim", on && other !== number));
+      layers.forEach((layer, other) => layer.forEach((mark) => mark.classList.toggle("dim", on && other !== number)));
     });
     return button;
   });

@@ -47,10 +47,29 @@ addEventListener("resize", () => {
 });
 
 let closedBefore = [];
+function printing(on) { // all features are printed, not those of the screen only
+  cards.forEach((card) => { card.printing = on; });
+  drawCards();
+}
 addEventListener("beforeprint", () => {
   closedBefore = [...document.querySelectorAll("details[data-print]:not([open])")];
   closedBefore.forEach((one) => { one.open = true; });
-  drawCards();
+  printing(true);
 });
-addEventListener("afterprint", () => closedBefore.forEach((one) => { one.open = false; }));
+addEventListener("afterprint", () => {
+  printing(false);
+  closedBefore.forEach((one) => { one.open = false; });
+});
+
+// Wide tables: which sides have more to scroll to; style.css draws a shadow there, over the cells.
+function markScroll(box) {
+  const rest = box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft);
+  box.classList.toggle("more-left", Math.abs(box.scrollLeft) > 1);
+  box.classList.toggle("more-right", rest > 1);
+}
+const resized = new ResizeObserver((entries) => entries.forEach((one) => markScroll(one.target)));
+document.querySelectorAll(".scroll").forEach((box) => {
+  box.addEventListener("scroll", () => markScroll(box), { passive: true });
+  resized.observe(box); // also when a table is opened, or filled
+});
 root.dataset.ready = String(Math.round(performance.now()));

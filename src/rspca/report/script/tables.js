@@ -27,7 +27,8 @@ function scoreRows() {
 
 function labelRows() {
   const cells = page.labels.rows.flatMap((row, j) => row.map((cell, number) => (cell
-    ? [j + 1, page.labels.names[number], cell.strength, cell.p, cell.extreme, cell.above ? "highest" : "lowest"] : null)));
+    ? [j + 1, page.labels.names[number], cell.strength, cell.p, cell.extreme,
+      cell.extreme === null ? (cell.above ? "rise" : "fall") : (cell.above ? "highest" : "lowest")] : null)));
   return [["component", "label", "share_between", "adjusted_p", "category", "its_scores"], ...cells.filter((one) => one)];
 }
 
@@ -38,10 +39,26 @@ function overviewRows() {
   return [["component", "share", "together", "variance", FEATURES, "leading", "separates", "stable", "p", "proof"], ...rows];
 }
 
-function heatRows() {
+function heatRows() { // every feature of the page, with all digits of the page
+  const loadings = page.components.map((one) => {
+    const values = decoded(one.loadings);
+    return new Map(one.places.map((place, rank) => [place, values[rank]]));
+  });
   return [[FEATURE, ...page.components.map((one) => `component${one.number}`)],
-    ...page.heat.rows.map((row, i) => [names[page.heat.places[i]], ...row])];
+    ...names.map((name, place) => [name, ...loadings.map((one) => one.get(place) ?? 0)])];
 }
+
+// Lists of the cards, as rows of one table; of documents with the beginning of the text.
+const listsOf = (list, heads, row) => [["component", ...heads],
+  ...page.components.flatMap((one) => one[list].map((entry) => [one.number, ...row(entry)]))];
+const associateRows = () => listsOf("associates", [FEATURE, page.measure], (one) => [one.name, one.structure]);
+const runnerUpRows = () => listsOf("runners_up", [FEATURE, "halves"], (one) => [one.name, one.share]);
+function topRows() {
+  const texts = page.components.some((one) => one.top.some((sample) => sample.text));
+  return listsOf("top", [SAMPLE, "score", ...(texts ? ["text"] : [])],
+    (one) => [one.name, one.score, ...(texts ? [one.text] : [])]);
+}
+const some = (list) => page.components.some((one) => one[list].length);
 
 function relationRows() {
   const pairs = page.overlap.flatMap((row, i) => row.map((shared, j) =>
@@ -72,16 +89,26 @@ const downloads = [
   ["set-comparison", "sets.csv", () => records(page.set_comparison.rows)],
 ];
 
+const ofCards = [
+  ["associates", "associates.csv", associateRows],
+  ["runners_up", "runners_up.csv", runnerUpRows],
+  ["top", "largest_scores.csv", topRows],
+];
+
+function downloadButton(file, rows) {
+  const button = html("button", { type: "button", class: "download", "aria-label": `Download ${file}` }, `↓ ${file}`);
+  button.addEventListener("click", () => {
+    const address = URL.createObjectURL(new Blob([csv(rows())], { type: "text/csv" }));
+    html("a", { href: address, download: file }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  });
+  return button;
+}
+
 function addDownloads() {
-  for (const [section, file, rows] of downloads) {
-    const home = byId(section);
-    if (!home) continue;
-    const button = html("button", { type: "button", class: "download", "aria-label": `Download ${file}` }, `↓ ${file}`);
-    button.addEventListener("click", () => {
-      const address = URL.createObjectURL(new Blob([csv(rows())], { type: "text/csv" }));
-      html("a", { href: address, download: file }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 10000);
-    });
-    home.querySelector("h2").after(button);
-  }
+  for (const [section, file, rows] of downloads) byId(section)?.querySelector("h2").after(downloadButton(file, rows));
+  const known = ofCards.filter(([list]) => some(list));
+  if (!known.length) return;
+  const buttons = known.map(([, file, rows]) => downloadButton(file, rows));
+  document.querySelector("#components .cards").before(html("div", { class: "files" }, ...buttons));
 }
