@@ -1,5 +1,7 @@
 """Held-out variance, stability, permutation tests and structure: whether a component is more than chance."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -374,3 +376,13 @@ def test_the_reconstruction_share_is_what_the_scores_explain():  # issue 19, ite
     assert model.reconstruction_ratio_.sum() == pytest.approx(explained)
     values = rspca.explained_variance(WINE, model.components_, "reconstruction")
     assert values / np.sum(X**2) == pytest.approx(model.reconstruction_ratio_)
+
+
+def test_the_columns_of_a_printed_stability_stand_apart():
+    X, _ = make_planted_spikes(40, 30, 5, 2, strength=20.0)
+    stability = rspca.SparsePCA(2, k=5, random_state=0).fit(X).stability(X, n_pairs=1, random_state=0)
+    head, *lines, end = str(stability).splitlines()
+    assert end.startswith("1 pair of halves. ")
+    cells = [re.split(r"\s{2,}", line.strip()) for line in (head, *lines)]
+    assert [len(row) for row in cells] == [6, 6, 6]
+    assert {len(line) for line in (head, *lines)} == {len(head)}

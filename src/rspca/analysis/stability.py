@@ -80,16 +80,15 @@ class Stability:
 
     def __str__(self) -> str:
         """Return a line for each component, and the bound with its assumption."""
-        lines = [
-            f"{'component':>9}{'features':>9}{'share >= 0.9':>13}{'wrong, at most':>15}{'|cosine|':>9}{'overlap':>9}"
-        ]
+        lines = ["component  features  chosen by 90 % of halves  wrong of these, at most  |cosine|  overlap"]
         for j, bound in enumerate(self.error_bound(0.9)):
             often = int(np.count_nonzero(self.shares(j)[self.supports[j]] >= 0.9))
             lines.append(
-                f"{j + 1:>9}{len(self.supports[j]):>9}{often:>13}{bound:>15.3g}{self.cosine[j]:>9.3f}"
-                f"{self.overlap[j]:>9.3f}"
+                f"{j + 1:>9}  {len(self.supports[j]):>8}  {often:>24}  {bound:>23.3g}  {self.cosine[j]:>8.3f}"
+                f"  {self.overlap[j]:>7.3f}"
             )
-        return "\n".join([*lines, f"{self.n_pairs} pairs of halves. {self.assumption}"])
+        pairs = f"{self.n_pairs} pair{'' if self.n_pairs == 1 else 's'} of halves"
+        return "\n".join([*lines, f"{pairs}. {self.assumption}"])
 
     def __repr__(self) -> str:
         """Return a summary in one line."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rspca.cli.support.outputs import missing_shares, ranked
 from rspca.estimator import SparsePCA
 from rspca.formats.table import Table
-
-if TYPE_CHECKING:
-    from rspca.analysis.stability import Stability
 
 SHOWN_ASSOCIATES = 10
 """Associates, and runners-up, of a component in a document."""
@@ -96,25 +93,11 @@ def model_lines(model: SparsePCA, table: Table, scores: Any, *, documents: bool)
     for j, certificate in enumerate(getattr(model, "certificates_", ())):
         yield f"{'topic' if documents else 'component'} {j + 1}: {certificate}"
     if hasattr(model, "stability_"):
-        yield from stability_lines(model.stability_)
+        yield from str(model.stability_).splitlines()
     if hasattr(model, "joint_gain_"):
         yield f"together: {100 * model.joint_gain_:.2g} % more adjusted variance than found one by one"
     if hasattr(model, "joint_certificate_"):
         yield f"all components: {model.joint_certificate_}"
-
-
-def stability_lines(stability: Stability) -> Iterator[str]:
-    """Yield a head and a line for each component, and what the bound takes for granted."""
-    yield "component  features  chosen by 90 % of halves  wrong of these, at most  |cosine|  overlap"
-    bounds, own = stability.error_bound(0.9), stability.supports
-    for j, (bound, support) in enumerate(zip(bounds, own, strict=True)):
-        often = int((stability.shares(j)[support] >= 0.9).sum())
-        yield (
-            f"{j + 1:>9}  {len(support):>8}  {often:>24}  {bound:>23.3g}  {stability.cosine[j]:>8.3f}"
-            f"  {stability.overlap[j]:>7.3f}"
-        )
-    pairs = f"{stability.n_pairs} pair{'' if stability.n_pairs == 1 else 's'} of halves"
-    yield f"{pairs}. {stability.assumption}"
 
 
 def component_table(model: SparsePCA, table: Table) -> Iterator[str]:
