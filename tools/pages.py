@@ -73,9 +73,9 @@ def _benchmark(name: str, *options: str, writes: Sequence[str] = ()) -> Step:
     return Step(name, (f"benchmarks/{name}.py", *options), written, uses_shells=False)
 
 
-def _campaign(name: str, script: str, *options: str, writes: Sequence[str] = ()) -> Step:
-    written = writes or (f"{name}.txt",)
-    return Step(name, (f"tools/{script}.py", *options), tuple(f"tools/results/{file}" for file in written))
+def _campaign(name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False) -> Step:
+    written = tuple(f"tools/results/{file}" for file in writes or (f"{name}.txt",))
+    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells)
 
 
 STEPS = (
@@ -114,7 +114,7 @@ STEPS = (
     Step("analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png")),
     Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
-    _campaign("screens", "screens"),
+    _campaign("screens", "screens", uses_shells=True),
     _campaign("rivals_small_k", "rivals_small_k"),
     _campaign("certify_small_k", "rivals_small_k", "--certify"),
     _campaign("blas_threads", "blas_threads"),
@@ -129,11 +129,11 @@ STEPS = (
     ),
     _campaign("is_it_real", "is_it_real"),
     _campaign("invariants", "truth"),
-    _campaign("fuzz", "fuzz"),
-    _campaign("kills", "kills"),
+    _campaign("fuzz", "fuzz", uses_shells=True),
+    _campaign("kills", "kills", uses_shells=True),
     _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl")),
-    _campaign("coverage", "covered"),
-    _campaign("new_user", "new_user"),
+    _campaign("coverage", "covered", uses_shells=True),
+    _campaign("new_user", "new_user", uses_shells=True),
     Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md"), is_page=True),
     Step("analyses_pages", ("docs/analyses/write_pages.py",), ("docs/*.md", "README.md"), is_page=True),
     Step("numbers", ("tools/page.py",), ("docs/*.md", "README.md"), is_page=True),
