@@ -115,7 +115,7 @@ def test_a_sketch_is_polished_from_draws_only_where_these_may_lead_elsewhere(mon
 
     original = component.exact_supports
     monkeypatch.setattr(component, "exact_supports", exact_supports)
-    for k, polish in ((78, True), (79, True), (79, False)):
+    for k, polish in ((260, True), (261, True), (261, False)):
         assert len(rspca.decompose(X, 1, k=k, polish=polish, random_state=0).components[0].support) == k
     rspca.decompose(X[:, :300], 1, k=31, random_state=0)  # small: on the data themselves
     assert drawn == [16, 0, 16, 16]

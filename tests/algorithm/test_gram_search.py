@@ -120,7 +120,8 @@ def test_the_search_is_the_same_for_features_in_another_order():
         assert one.support.tolist() == np.sort(order[other.support]).tolist()
 
 
-def test_a_growing_support_takes_the_feature_that_promises_most():
+def test_a_growing_support_takes_the_feature_that_promises_most(monkeypatch):
+    monkeypatch.setattr(budgets, "GROWTH_PAIRS_MAX_K", 0)
     A = gram(2, 15, 20)
     candidates = gs.grow(A, 4, np.array([3]), every(A))
     S = [3]
@@ -321,3 +322,32 @@ def test_a_path_of_swaps_stops_where_an_earlier_one_was():
     again = gram_swaps.swap_features(A.__getitem__, A.diagonal(), end.support, choice)
     assert again.n_swaps == 0
     assert again.variance == pytest.approx(end.variance, rel=1e-12)
+
+
+@given(seed=seeds, n=st.integers(2, 30), scale=st.sampled_from([1e-8, 1.0, 1e8]))
+@settings(max_examples=60)
+def test_the_best_pairs_are_those_of_all_pairs(seed, n, scale):
+    A = scale * gram(seed, n)
+    pairs = gs.best_pairs(A, 3)
+    every_pair = {pair: variance(A, list(pair)) for pair in combinations(range(n), 2)}
+    best = max(every_pair.values())
+    assert pairs.variances.max() == pytest.approx(best, rel=1e-12)
+    for support, value in zip(pairs.supports, pairs.variances, strict=True):
+        assert value == pytest.approx(every_pair[tuple(support)], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 46, 96, 138, 181, 216, 226, 292])  # growth from 64 features alone misses these
+def test_the_best_two_features_are_found_where_most_are_correlated_with_many(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(101, 500))
+    L = rng.standard_normal((n, int(rng.integers(1, 6)))) * rng.uniform(0.2, 2.0)
+    C = L @ L.T + np.diag(rng.uniform(0.1, 2.0, size=n))
+    C /= np.sqrt(np.outer(C.diagonal(), C.diagonal()))
+    for _ in range(int(rng.integers(1, 5))):  # features that are nearly alike, and like no other
+        pair = rng.choice(n, 2, replace=False)
+        correlation = rng.choice([-1, 1]) * rng.uniform(0.9, 1.0)
+        C[pair], C[:, pair] = 0.0, 0.0
+        C[np.ix_(pair, pair)] = [[1.0, correlation], [correlation, 1.0]]
+    best = 1.0 + np.abs(C[np.triu_indices(n, 1)]).max()
+    component = rspca.decompose(rspca.GramOperator(C), 1, k=2, random_state=0).components[0]
+    assert component.variance == pytest.approx(best, rel=1e-9)

@@ -100,9 +100,10 @@ POLISHED_DRAWS = 2
 """Draws that are polished, next to the k largest entries: benchmarks/budgets.py."""
 SEVERAL_STARTS_SHARE = 0.1
 """Share of the features, as k, above which candidates on a sketch end at the same support: benchmarks/budgets.py."""
-SEVERAL_STARTS_SHARE_LARGE_K = 0.03
-"""The same where k is more than POOL_MAX_K. With 0.1, ten components of 5 % of Classic-2, HapMap3 and Chowdary's data
-have at most 3e-5 more variance, and those of Classic-2 take a quarter more time: benchmarks/budgets.py."""
+SEVERAL_STARTS_SHARE_LATER = 0.03
+"""The same for later components where k is more than POOL_MAX_K. With 0.1, ten components of 5 % of Classic-2, HapMap3
+and Chowdary's data have at most 3e-5 more variance, and those of Classic-2 take a quarter more time. With 0.03 the
+first component of 5 % of Gordon's genes has 4e-7 less than a rival's: benchmarks/budgets.py, benchmarks/quality.py."""
 
 # --- polishing --------------------------------------------------------------------------------------------------------
 
@@ -173,6 +174,9 @@ GROWTH_FEATURES_A_START = 8
 GROWTH_NARROWING = 2
 """Starts for each growing support that continues, at least; 2 starts / size continue if that is more:
 benchmarks/budgets.py."""
+GROWTH_PAIRS_MAX_K = 8
+"""Features of a component up to which supports also grow from the best pairs of all: two features that are copies of
+each other, and of no other, have little energy. Takes 50 ms for 4,000 features: not tuned."""
 GROWTH_SAME_REGION = 0.5
 """Correlation above which only one of two features is a start at first: benchmarks/budgets.py."""
 GROWTH_SINGLE_SIZE = 4

@@ -228,8 +228,30 @@ def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
         beam = max(count // budgets.GROWTH_NARROWING, 2 * count // size)
         distinct = distinct_rows(S)
         grown = refitted(A, S[distinct], v[distinct])
+        if size == 2 and k <= budgets.GROWTH_PAIRS_MAX_K and choice.groups is None:
+            grown = joined([grown, best_pairs(A, count)])
         grown = grown.chosen(best_of_distinct(grown.supports, grown.variances, beam))
     return grown
+
+
+def best_pairs(A: Array, count: int) -> Candidates:
+    """Return the pairs of largest variance, at most `count`, one for each feature: the best partner that it has.
+
+    Two features have the variance (a_ii + a_jj) / 2 + sqrt((a_ii - a_jj)^2 / 4 + a_ij^2).
+    """
+    p, half = len(A), A.diagonal() / 2.0
+    partners, variances = np.empty(p, dtype=np.intp), np.empty(p)
+    for part in chunks(p, 8 * p, 8 * budgets.SEARCH_BLOCK_ENTRIES):
+        own, each = half[part, None], np.arange(part.stop - part.start)
+        of_pairs = A[part] ** 2
+        of_pairs += (own - half) ** 2
+        np.sqrt(of_pairs, out=of_pairs)
+        of_pairs += own + half
+        of_pairs[each, part.start + each] = -np.inf
+        partners[part] = of_pairs.argmax(axis=1)
+        variances[part] = of_pairs[each, partners[part]]
+    best = top_k(variances, min(count, p))
+    return with_leading_loadings(A, list(np.sort(np.column_stack([best, partners[best]]), axis=1)))
 
 
 def growth_sizes(k: int) -> list[int]:

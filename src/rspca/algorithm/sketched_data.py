@@ -115,9 +115,11 @@ class SketchedData:
 
     def ends_may_differ(self, k: int) -> bool:
         """Return whether k is a small part of the features; others are chosen by the sketch, whatever the start."""
-        few = k <= budgets.POOL_MAX_K
-        share = budgets.SEVERAL_STARTS_SHARE if few else budgets.SEVERAL_STARTS_SHARE_LARGE_K
-        return k <= share * self.source.shape[1]
+        first = self.source.undeflated is self.source
+        several = (
+            budgets.SEVERAL_STARTS_SHARE if first or k <= budgets.POOL_MAX_K else budgets.SEVERAL_STARTS_SHARE_LATER
+        )
+        return k <= several * self.source.shape[1]
 
     def polished(self, V: Array, gradient: Array, choice: Choice, *, tol: float, report: Report) -> list[Polished]:
         """Polish on the sketch, then exchange several features at once, on X itself."""
