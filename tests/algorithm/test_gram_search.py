@@ -120,10 +120,9 @@ def test_the_search_is_the_same_for_features_in_another_order():
         assert one.support.tolist() == np.sort(order[other.support]).tolist()
 
 
-def test_a_growing_support_takes_the_feature_that_promises_most(monkeypatch):
-    monkeypatch.setattr(budgets, "GROWTH_PAIRS_MAX_K", 0)
+def test_a_growing_support_takes_the_feature_that_promises_most():
     A = gram(2, 15, 20)
-    candidates = gs.grow(A, 4, np.array([3]), every(A))
+    candidates = gs.grow(A, 4, gs.single_features(A, np.array([3])), every(A))
     S = [3]
     for _ in range(3):
         values, vectors = np.linalg.eigh(A[np.ix_(S, S)])
@@ -139,14 +138,16 @@ def test_supports_grow_by_one_feature_and_double_later():
     assert gs.growth_sizes(1) == []
     assert gs.growth_sizes(3) == [2, 3]
     assert gs.growth_sizes(20) == [2, 3, 4, 8, 16, 20]
+    assert gs.growth_sizes(2, first=2) == []
+    assert gs.growth_sizes(6, first=2) == [3, 4, 6]
     A = gram(6, 60, 80)
-    grown = gs.grow(A, 20, np.arange(60), every(A))
+    grown = gs.grow(A, 20, gs.single_features(A, np.arange(60)), every(A))
     assert grown.supports.shape[1] == 20
     assert (np.diff(grown.supports, axis=1) > 0).all()
     for support, loadings, reached in zip(*grown, strict=True):
         assert loadings @ A[np.ix_(support, support)] @ loadings == pytest.approx(reached, rel=1e-12)
     groups = Choice(np.arange(60), Groups(np.arange(60) // 3, 1))
-    for support in gs.grow(A, 20, np.arange(60), groups).supports:
+    for support in gs.grow(A, 20, gs.single_features(A, np.arange(60)), groups).supports:
         assert np.bincount(support // 3).max() == 1
 
 
@@ -222,7 +223,7 @@ def test_growth_is_not_drawn_to_a_feature_of_large_variance_that_has_nothing_to_
     A = 0.01 * gram(4, 40, 200) / 200 + np.eye(40)
     A[10:20, 10:20] += 0.99 * (1.0 - np.eye(10))
     A[30, 30] = 3.0
-    grown = gs.grow(A, 10, np.arange(40), every(A))
+    grown = gs.grow(A, 10, gs.single_features(A, np.arange(40)), every(A))
     assert grown.supports[np.argmax(grown.variances)].tolist() == [*range(10, 20)]
 
 

@@ -48,22 +48,23 @@ def search(
 ) -> list[SwappedSupport]:
     """Return the best supports of k features of A, best first; ties go to the lowest features.
 
-    Three families of starts complement each other. Supports that grow from single features find a few strongly
-    correlated ones, wherever the leading directions point. Combinations of leading eigenvectors find components that
-    are spread over many features. `known` supports, found by other means, are improved as well. The groups of `choice`
-    limit which features may be chosen together. `multiply` returns A V, if there is a faster way than A itself, and
-    `leading` are rough leading eigenvectors of A, if they are known.
+    Three families of starts complement each other. Supports that grow from single features, and small ones from pairs,
+    find a few strongly correlated ones, wherever the leading directions point. Combinations of leading eigenvectors
+    find components that are spread over many features. `known` supports, found by other means, are improved as well.
+    The groups of `choice` limit which features may be chosen together. `multiply` returns A V, if there is a faster way
+    than A itself, and `leading` are rough leading eigenvectors of A, if they are known.
     """
     unit = _unit_of(A)
     if unit != 1.0:
         found = search(A / unit, k, choice, known=known, rng=rng, leading=leading)
         return [end._replace(variance=unit * end.variance) for end in found]
-    starts = [grow(A, k, starting_features(A, k), choice)]
+    starts = [grow(A, k, single_features(A, starting_features(A, k)), choice)]
+    if 2 <= k <= budgets.GROWTH_PAIRS_MAX_K and choice.groups is None:
+        starts.append(grow(A, k, best_pairs(A, growth_starts(len(A))), choice))
     starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
-    if known:
-        starts.append(with_leading_loadings(A, known))
-    candidates = best_distinct(joined(starts), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
-    return _swapped(A, candidates, starts[2:], choice, budgets.SEARCH_FINALISTS)
+    others = [with_leading_loadings(A, known)] if known else []
+    candidates = best_distinct(joined([*starts, *others]), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
+    return _swapped(A, candidates, others, choice, budgets.SEARCH_FINALISTS)
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -214,22 +215,19 @@ def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
     return sums
 
 
-def grow(A: Array, k: int, firsts: Array, choice: Choice) -> Candidates:
-    """Return supports of k features that grow from single features, each time by the features of largest worth.
+def grow(A: Array, k: int, grown: Candidates, choice: Choice) -> Candidates:
+    """Return supports of k features that grow from smaller ones, each time by the features of largest worth.
 
     Small supports grow by one feature, larger ones double: exchanges later replace those that came too early. Equal
     supports are merged, and only the best continue.
     """
     count = growth_starts(len(A))
-    grown = Candidates(firsts[:, None], np.ones((len(firsts), 1)), A.diagonal()[firsts])
-    for size in growth_sizes(k):
-        gradients = A[firsts] if size == 2 else gradients_of(A, grown.supports, grown.loadings)
+    for size in growth_sizes(k, grown.supports.shape[1]):
+        gradients = A[grown.supports[:, 0]] if size == 2 else gradients_of(A, grown.supports, grown.loadings)
         S, v = largest_worth(A, grown, gradients, np.inf, size, choice)
         beam = max(count // budgets.GROWTH_NARROWING, 2 * count // size)
         distinct = distinct_rows(S)
         grown = refitted(A, S[distinct], v[distinct])
-        if size == 2 and k <= budgets.GROWTH_PAIRS_MAX_K and choice.groups is None:
-            grown = joined([grown, best_pairs(A, count)])
         grown = grown.chosen(best_of_distinct(grown.supports, grown.variances, beam))
     return grown
 
@@ -254,12 +252,17 @@ def best_pairs(A: Array, count: int) -> Candidates:
     return with_leading_loadings(A, list(np.sort(np.column_stack([best, partners[best]]), axis=1)))
 
 
-def growth_sizes(k: int) -> list[int]:
-    """Return the sizes of growing supports after one feature, up to k."""
+def growth_sizes(k: int, first: int = 1) -> list[int]:
+    """Return the sizes of growing supports after the first one, up to k."""
     sizes = [*range(2, min(k, budgets.GROWTH_SINGLE_SIZE) + 1)]
     while sizes and sizes[-1] < k:
         sizes.append(min(k, budgets.GROWTH_RATIO * sizes[-1]))
-    return sizes
+    return [size for size in sizes if size > first]
+
+
+def single_features(A: Array, features: Array) -> Candidates:
+    """Return supports of one feature."""
+    return Candidates(features[:, None], np.ones((len(features), 1)), A.diagonal()[features])
 
 
 def exchanged(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
