@@ -505,3 +505,8 @@ def test_the_genome_can_still_be_drawn_by_its_function(tmp_path):
     model = rspca.SparsePCA(k=4, random_state=0).fit(rspca.read(tmp_path / "a.bed"))
     with pytest.warns(FutureWarning, match="GenomeDisplay"):
         assert plotting.plot_genome(model).get_xlabel() == "chromosome"
+
+
+def test_a_model_in_place_of_scores_is_answered_with_what_to_call(model):
+    with pytest.raises(TypeError, match=r"give the data too: ScoresDisplay\.from_estimator\(model, X\)"):
+        plotting.ScoresDisplay.from_scores(model)

@@ -176,7 +176,7 @@ GROWTH_NARROWING = 2
 benchmarks/budgets.py."""
 GROWTH_PAIRS_MAX_K = 8
 """Features of a component up to which supports also grow from the best pairs of all: two features that are copies of
-each other, and of no other, have little energy. Takes 50 ms for 4,000 features: not tuned."""
+each other, and of no other, are seldom among the features from which supports grow. Not tuned; 50 ms for 4,000."""
 GROWTH_SAME_REGION = 0.5
 """Correlation above which only one of two features is a start at first: benchmarks/budgets.py."""
 GROWTH_SINGLE_SIZE = 4

@@ -47,9 +47,9 @@ class GrowingFactor:
         """Make these columns ready: pivoting among them, after all that were included before.
 
         What is left of a column without a pivot is rounding. It stays out of later rows, so that scores that were
-        computed before stay what they are; `error` knows what is missing. Features that are nearly alike leave small
-        pivots, or less than rounding that is more than rounding for others: then all other columns are included too,
-        the longest first, so that no row has entries that are larger than its pivot.
+        computed before stay what they are; `error` knows what is missing. Features that are nearly alike have small
+        pivots, or none although other columns are correlated with their difference, and digits would be lost. Then all
+        other columns are included too, the longest first, so that no row has entries that are larger than its pivot.
         """
         new = support[~self._included[support]]
         if not len(new):
@@ -79,7 +79,7 @@ class GrowingFactor:
         return rows, chosen[:rank]
 
     def _loses_digits(self, rows: Array, pivots: Array, new: Array, others: Array) -> bool:
-        """Return whether a pivot is small, or columns without one keep less of the others than rounding explains."""
+        """Return whether a pivot is small, or R'R differs from A by more than rounding for columns without a pivot."""
         if len(pivots) and abs(rows[-1, pivots[-1]]) < SMALL_PIVOT:
             return True
         dropped = np.setdiff1d(new, pivots, assume_unique=True)

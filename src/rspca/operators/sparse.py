@@ -120,9 +120,8 @@ class SparseOperator(InMemory):
         if X.format == "csc":
             return []
         wanted = np.arange(0, X.nnz, max(1, in_memory.CACHE_BYTES // (X.data.itemsize + X.indices.itemsize)))
-        rows = (
-            np.searchsorted(X.indptr, wanted, side="right") - 1
-        )  # the first of them has an entry: those before do not
+        # the first block begins at row 0, though the search skips rows without entries
+        rows = np.searchsorted(X.indptr, wanted, side="right") - 1
         cuts = np.unique(np.concatenate([[0], rows, [self.shape[0]]]))
         blocks = []
         for first, last in itertools.pairwise(cuts):

@@ -74,6 +74,8 @@ class ScoresDisplay(Display):
         reference: Any = None,
         shares: Sequence[float] | None = None,
     ) -> None:
+        if hasattr(scores, "components_"):
+            raise TypeError("A model has no scores of its own; give the data too: ScoresDisplay.from_estimator(model, X).")
         self.scores = np.asarray(scores)
         self.reference = None if reference is None else np.asarray(reference)
         if self.scores.ndim != 2 or self.scores.shape[1] < 2:
