@@ -75,7 +75,9 @@ class ScoresDisplay(Display):
         shares: Sequence[float] | None = None,
     ) -> None:
         if hasattr(scores, "components_"):
-            raise TypeError("A model has no scores of its own; give the data too: ScoresDisplay.from_estimator(model, X).")
+            raise TypeError(
+                "A model has no scores of its own; give the data too: ScoresDisplay.from_estimator(model, X)."
+            )
         self.scores = np.asarray(scores)
         self.reference = None if reference is None else np.asarray(reference)
         if self.scores.ndim != 2 or self.scores.shape[1] < 2:
