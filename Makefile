@@ -9,6 +9,7 @@ ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
+RIVALS_READY := .venv/.rivals-ready
 
 # Two workers share the cores, so each gets one BLAS and one OpenMP thread.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1 OMP_NUM_THREADS=1
@@ -40,7 +41,7 @@ docs: $(DOCS_READY) ## Build the pages in docs/_build/html and run their example
 paper: $(READY) ## Run the paper's experiments and build their pages
 	$(ONE_THREAD) $(BIN)/python experiments/run.py $(ARGS)
 
-pages: $(READY) ## Make all results, figures and pages again that are older than the code; hours, resumable
+pages: $(RIVALS_READY) ## Make all results, figures and pages again that are older than the code; hours, resumable
 	$(BIN)/python tools/pages.py $(ARGS)
 
 clean: ## Remove the environment and everything built
@@ -58,4 +59,8 @@ $(READY): pyproject.toml
 
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+$(RIVALS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --group rivals
 	@touch $@
