@@ -97,6 +97,18 @@ def test_command_line_report_and_plots_do_not_count_where_they_are_not_used(smal
     assert after[1] != before[1]
 
 
+def test_ways_to_a_proof_do_not_count_where_nothing_is_proven(small):
+    measures, proves = (pages.Step("measure", ("tools/measure.py",), (), proves=proves) for proves in (False, True))
+    folder = small / "src" / "certificates"
+    (folder / "bounds").mkdir(parents=True)
+    for name, counts in (("strategy.py", False), ("certify.py", True), ("bounds/duals.py", True)):
+        before = pages.code_digest(measures), pages.code_digest(proves)
+        (folder / name).write_text("levels = 3\n")
+        after = pages.code_digest(measures), pages.code_digest(proves)
+        assert (after[0] != before[0]) == counts
+        assert after[1] != before[1]
+
+
 def test_scripts_count_that_a_script_imports_and_no_others(small):
     step, folder = pages.STEPS[0], small / "tools"
     (folder / "common.py").write_text("import deeper\n")

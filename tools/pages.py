@@ -9,9 +9,10 @@
 A run that is stopped goes on at the step where it stopped, on another machine too: a finished step is noted in
 tools/results/pages.json with a digest of the code that it ran, and is left out while that code stays the same. Code is
 the script with what it imports from its folder, and the package; comments and docstrings do not count, nor do command
-line, report and plots where a step does not use them. Steps run strictly one after another, as most of them measure
-time: leave the machine alone. Steps that measure none, such as false_proofs and mutants, can be named to a second run
-beside the first. A step that fails is named at the end; the files of the others are kept.
+line, report and plots where a step does not use them, nor the ways to a proof where it proves nothing. Steps run
+strictly one after another, as most of them measure time: leave the machine alone. Steps that measure none, such as
+false_proofs and mutants, can be named to a second run beside the first. A step that fails is named at the end; the
+files of the others are kept.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DONE = ROOT / "tools" / "results" / "pages.json"
 SHELLS = ("cli", "report", "plotting")
 """Folders of the package that measurements of the library do not run."""
+PROOFS = "certificates"
+"""Folder of the package whose modules run for a certificate only; some methods use its subfolder of bounds."""
+SHARED_BY_PROOFS = "certify.py"
+"""The module of that folder from which a method takes a margin for rounding."""
 FAILED = 1
 
 
@@ -56,6 +61,8 @@ class Step:
     """Whether it only puts results on pages, and so runs after any other step."""
     uses_shells: bool = True
     """Whether it runs the command line, draws or writes a report."""
+    proves: bool = True
+    """Whether it computes certificates."""
 
     @property
     def script(self) -> Path:
@@ -67,15 +74,17 @@ class Step:
         return sorted(path for pattern in self.writes for path in ROOT.glob(pattern) if path.is_file())
 
 
-def _benchmark(name: str, *options: str, writes: Sequence[str] = ()) -> Step:
+def _benchmark(name: str, *options: str, writes: Sequence[str] = (), proves: bool = False) -> Step:
     """Return a step that measures the library alone."""
     written = tuple(f"benchmarks/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"benchmarks/{name}.py", *options), written, uses_shells=False)
+    return Step(name, (f"benchmarks/{name}.py", *options), written, uses_shells=False, proves=proves)
 
 
-def _campaign(name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False) -> Step:
+def _campaign(
+    name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False, proves: bool = True
+) -> Step:
     written = tuple(f"tools/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells)
+    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells, proves=proves)
 
 
 STEPS = (
@@ -83,14 +92,16 @@ STEPS = (
     _benchmark("speed"),
     Step(
         "speed_rivals", ("benchmarks/speed.py", "--rivals"), ("benchmarks/results/speed_rivals.txt",),
-        uses_shells=False,
+        uses_shells=False, proves=False,
     ),
-    Step("scale", ("benchmarks/scale.py",), ("benchmarks/results/scale.txt", "docs/_static/scale.svg")),
+    Step(
+        "scale", ("benchmarks/scale.py",), ("benchmarks/results/scale.txt", "docs/_static/scale.svg"), proves=False,
+    ),
     Step("import_time", ("benchmarks/import_time.py",), ("benchmarks/results/import_time.txt",)),
     _benchmark("quality", writes=("quality.txt", "rivals.txt")),
     _benchmark("budgets", writes=("budgets.csv",)),
     _benchmark("centering"),
-    _benchmark("certificates"),
+    _benchmark("certificates", proves=True),
     Step(
         "certificates_middle", ("benchmarks/certificates.py", "--middle", "--seconds", "60"),
         ("benchmarks/results/certificates-middle-60s.txt",), uses_shells=False,
@@ -101,7 +112,7 @@ STEPS = (
     ),
     _benchmark("joint"),
     _benchmark("joint_constrained"),
-    _benchmark("joint_certificates"),
+    _benchmark("joint_certificates", proves=True),
     _benchmark("text"),
     _benchmark("resampling"),
     _benchmark("readers"),
@@ -115,9 +126,9 @@ STEPS = (
     Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
     _campaign("screens", "screens", uses_shells=True),
-    _campaign("rivals_small_k", "rivals_small_k"),
+    _campaign("rivals_small_k", "rivals_small_k", proves=False),
     _campaign("certify_small_k", "rivals_small_k", "--certify"),
-    _campaign("blas_threads", "blas_threads"),
+    _campaign("blas_threads", "blas_threads", proves=False),
     _campaign("false_proofs", "false_proofs"),
     _campaign(
         "false_proofs_tall", "false_proofs", "--tall", "--first", "600000", "--cases", "1500",
@@ -127,7 +138,7 @@ STEPS = (
         "false_proofs_duals", "false_proofs", "--duals", "--cases", "400",
         "--out", "tools/results/false_proofs_duals.txt",
     ),
-    _campaign("is_it_real", "is_it_real"),
+    _campaign("is_it_real", "is_it_real", proves=False),
     _campaign("invariants", "truth"),
     _campaign("fuzz", "fuzz", uses_shells=True),
     _campaign("kills", "kills", uses_shells=True),
@@ -154,7 +165,7 @@ def chosen_steps(names: Sequence[str], done: dict[str, Finished]) -> list[Step]:
 
 def code_digest(step: Step) -> str:
     """Return a digest of the code that a step runs: its script, what that imports next to it, and the package."""
-    package = (path for path in ROOT.glob("src/**/*.py") if step.uses_shells or not is_shell(path))
+    package = (path for path in ROOT.glob("src/**/*.py") if is_run(path, step))
     digest = hashlib.sha256(" ".join(step.command).encode())
     for source in [*sorted(package), *sorted(scripts_of(step.script))]:
         digest.update(source.relative_to(ROOT).as_posix().encode())
@@ -162,9 +173,11 @@ def code_digest(step: Step) -> str:
     return digest.hexdigest()
 
 
-def is_shell(path: Path) -> bool:
-    """Return whether a module is part of the command line, the report or the plots."""
-    return any(folder in SHELLS for folder in path.relative_to(ROOT).parts)
+def is_run(path: Path, step: Step) -> bool:
+    """Return whether a module of the package is part of what a step runs."""
+    is_shell = any(folder in SHELLS for folder in path.relative_to(ROOT).parts)
+    is_proof = path.parent.name == PROOFS and path.name != SHARED_BY_PROOFS
+    return (step.uses_shells or not is_shell) and (step.proves or not is_proof)
 
 
 @cache

@@ -241,6 +241,26 @@ def test_ranks_are_worth_trying_where_the_spectrum_falls_after_them():
     assert ranks(0.1, 0.099, 0.098, 0.0975, 0.097, 0.096, 0.095) == [1, 2, 3]
 
 
+def test_ranks_that_end_early_leave_hope_for_the_one_after_which_the_spectrum_falls():
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.linalg.qr(rng.standard_normal((40, 5)))[0], 12, axis=1)  # five groups of twelve equal features
+    X += 1e-3 * rng.standard_normal(X.shape)
+    support = np.arange(6)  # half of a group
+    run = Progress(support, variance_of(X.T @ X, support), tol=1e-12, deadline=time.perf_counter() + 2.0)
+    run.proven("another", 1.3 * run.lower, 0.0)  # the eigenvalue of a whole group is about twice the variance
+    products.rank_bounds(run, ProofState(DenseOperator(X)), 6)
+    assert "shifted rank 5" in names(run)
+
+
+def test_a_rank_that_takes_too_long_ends_the_trial_of_larger_ones():
+    X = np.random.default_rng(0).standard_normal((40, 60)) * np.geomspace(1.0, 0.1, 60)
+    run = started(X.T @ X, 6)
+    run.until = no_time
+    run.proven("another", 1.01 * run.lower, 0.0)
+    products.rank_bounds(run, ProofState(DenseOperator(X)), 6)
+    assert names(run) == ["another", "shifted rank 1", "shifted rank 2", "shifted rank 3"]
+
+
 def test_the_spectrum_is_had_where_time_and_memory_allow_and_once(monkeypatch):
     X = np.random.default_rng(0).standard_normal((50, 80))
     asked = []

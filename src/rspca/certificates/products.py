@@ -37,7 +37,7 @@ def spectral_bounds(run: Progress, state: ProofState, k: int) -> None:
     run.bound("largest eigenvalue", lambda: float(pairs.values[0]) + margin)
     run.bound("spectral fill", lambda: B.spectral_fill(pairs, k, run.limits) + margin)
     for rank in worthwhile_ranks(pairs, budgets.RANKS)[: budgets.FIRST_RANKS]:
-        _bound_by_rank(run, state, k, rank, budgets.RANK_TIME)
+        _bound_by_rank(run, state, k, rank, run.until(budgets.RANK_TIME))
 
 
 def plain_duals(run: Progress, state: ProofState, k: int) -> None:
@@ -49,22 +49,27 @@ def plain_duals(run: Progress, state: ProofState, k: int) -> None:
 
 
 def rank_bounds(run: Progress, state: ProofState, k: int) -> None:
-    """Bound by leading eigenpairs with more time, and more of them, as long as that can lead to a better bound."""
+    """Bound by leading eigenpairs with more time, and more of them, as long as that can lead to a better bound.
+
+    A rank that needs more directions than there is time for leaves no hope for larger ones. One that ends early does:
+    where several eigenvalues are alike, all ranks are poor but the one after which the spectrum falls.
+    """
     ranks = worthwhile_ranks(state.spectrum().pairs, budgets.RANKS)
     for rank in ranks:
         if not run.finished():
-            share = budgets.LAST_RANK_TIME if rank == ranks[-1] else budgets.RANK_TIME_LARGE
-            upper = _bound_by_rank(run, state, k, rank, share)
-            if rank >= budgets.FIRST_RANKS and upper - run.lower > budgets.HOPELESS_GAP * (run.upper - run.lower):
+            clock = run.until(budgets.LAST_RANK_TIME if rank == ranks[-1] else budgets.RANK_TIME_LARGE)
+            upper = _bound_by_rank(run, state, k, rank, clock)
+            is_hopeless = upper - run.lower > budgets.HOPELESS_GAP * (run.upper - run.lower)
+            if rank >= budgets.FIRST_RANKS and is_hopeless and clock():
                 break
 
 
-def _bound_by_rank(run: Progress, state: ProofState, k: int, rank: int, share: float) -> float:
-    """Bound by some leading eigenpairs for a share of the time, and return the bound."""
+def _bound_by_rank(run: Progress, state: ProofState, k: int, rank: int, clock: Callable[[], bool]) -> float:
+    """Bound by some leading eigenpairs until the clock runs out, and return the bound."""
     if run.finished():
         return run.upper
     (pairs, margin), began = state.spectrum(), time.perf_counter()
-    clock, known, tol = run.until(share), run.upper - margin, budgets.RANK_TOL
+    known, tol = run.upper - margin, budgets.RANK_TOL
     cones = shifted_low_rank(pairs, k, rank, tol=tol, out_of_time=clock, known=known, limits=run.limits)
     run.proven(f"shifted rank {rank}", cones.upper + margin, time.perf_counter() - began)
     return cones.upper + margin
