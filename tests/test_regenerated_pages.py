@@ -72,6 +72,13 @@ def test_a_step_that_fails_is_named_and_run_again(small, capfd):
     assert "measure" not in pages.finished_steps()
 
 
+def test_pages_are_written_before_the_tests_hold_them_against_results(small, monkeypatch):
+    tests = pages.Step("tests", ("tools/measure.py",), (), runs_tests=True)
+    monkeypatch.setattr(pages, "STEPS", (tests, *pages.STEPS))
+    assert [step.name for step in pages.chosen_steps([], {})] == ["measure", "page", "tests", "page"]
+    assert [step.name for step in pages.chosen_steps(["measure"], {})] == ["measure", "page"]
+
+
 def test_a_step_without_a_name_in_the_table_is_refused(small):
     with pytest.raises(SystemExit, match="There is no step misspelt; there are measure, page"):
         pages.main(["misspelt"])

@@ -63,6 +63,8 @@ class Step:
     """Whether it runs the command line, draws or writes a report."""
     proves: bool = True
     """Whether it computes certificates."""
+    runs_tests: bool = False
+    """Whether it runs the tests, some of which hold pages against results: pages are written before and after it."""
 
     @property
     def script(self) -> Path:
@@ -81,10 +83,10 @@ def _benchmark(name: str, *options: str, writes: Sequence[str] = (), proves: boo
 
 
 def _campaign(
-    name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False, proves: bool = True
+    name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False, **what: bool
 ) -> Step:
     written = tuple(f"tools/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells, proves=proves)
+    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells, **what)
 
 
 STEPS = (
@@ -142,9 +144,9 @@ STEPS = (
     _campaign("invariants", "truth"),
     _campaign("fuzz", "fuzz", uses_shells=True),
     _campaign("kills", "kills", uses_shells=True),
-    _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl")),
-    _campaign("coverage", "covered", uses_shells=True),
     _campaign("new_user", "new_user", uses_shells=True),
+    _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl"), runs_tests=True),
+    _campaign("coverage", "covered", uses_shells=True, runs_tests=True),
     Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md"), is_page=True),
     Step("analyses_pages", ("docs/analyses/write_pages.py",), ("docs/*.md", "README.md"), is_page=True),
     Step("numbers", ("tools/page.py",), ("docs/*.md", "README.md"), is_page=True),
@@ -152,15 +154,17 @@ STEPS = (
 
 
 def chosen_steps(names: Sequence[str], done: dict[str, Finished]) -> list[Step]:
-    """Return the steps to run: those named, or those that have not run with this code; pages always."""
+    """Return the steps to run: those named, or those that have not run with this code; pages always, and last."""
     unknown = set(names) - {step.name for step in STEPS}
     if unknown:
         known = ", ".join(step.name for step in STEPS)
         raise SystemExit(f"There is no step {', '.join(sorted(unknown))}; there are {known}.")
-    return [
-        step for step in STEPS
-        if step.is_page or (step.name in names if names else not is_current(step, done))
-    ]  # fmt: skip
+    pages = [step for step in STEPS if step.is_page]
+    others = [step for step in STEPS if not step.is_page]
+    chosen = [step for step in others if (step.name in names if names else not is_current(step, done))]
+    tests = [step for step in chosen if step.runs_tests]
+    measurements = [step for step in chosen if not step.runs_tests]
+    return [*measurements, *pages, *tests, *(pages if tests else ())]
 
 
 def code_digest(step: Step) -> str:
