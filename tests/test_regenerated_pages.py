@@ -95,13 +95,22 @@ def test_comments_and_docstrings_are_no_code(small):
 
 
 def test_command_line_report_and_plots_do_not_count_where_they_are_not_used(small):
-    library, whole = (pages.Step("measure", ("tools/measure.py",), (), uses_shells=uses) for uses in (False, True))
+    library, whole = (pages.Step("measure", ("tools/measure.py",), (), shells=some) for some in ((), ("report",)))
     before = pages.code_digest(library), pages.code_digest(whole)
     (small / "src" / "report").mkdir()
     (small / "src" / "report" / "page.py").write_text("colors = 3\n")
     after = pages.code_digest(library), pages.code_digest(whole)
     assert after[0] == before[0]
     assert after[1] != before[1]
+
+
+def test_a_module_that_reads_one_kind_of_file_counts_for_steps_with_such_files(small):
+    measure, fuzz = (pages.Step(name, ("tools/measure.py",), ()) for name in ("measure", "fuzz"))
+    before = pages.code_digest(measure), pages.code_digest(fuzz)
+    (small / "src" / "formats").mkdir()
+    (small / "src" / "formats" / "frames.py").write_text("rows = 3\n")
+    assert pages.code_digest(measure) == before[0]
+    assert pages.code_digest(fuzz) != before[1]
 
 
 def test_ways_to_a_proof_do_not_count_where_nothing_is_proven(small):

@@ -33,11 +33,13 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 DONE = ROOT / "tools" / "results" / "pages.json"
 SHELLS = ("cli", "report", "plotting")
-"""Folders of the package that measurements of the library do not run."""
+"""Folders of the package that measurements of the library do not run, and drawings only in part."""
 PROOFS = "certificates"
 """Folder of the package whose modules run for a certificate only; some methods use its subfolder of bounds."""
 SHARED_BY_PROOFS = "certify.py"
 """The module of that folder from which a method takes a margin for rounding."""
+ONLY_FOR = {"formats/frames.py": ("fuzz", "coverage")}
+"""Modules that read one kind of file, and the steps with such files: no other step runs them."""
 FAILED = 1
 
 
@@ -59,8 +61,8 @@ class Step:
     """Patterns of files, seen from the root of the repository."""
     is_page: bool = False
     """Whether it only puts results on pages, and so runs after any other step."""
-    uses_shells: bool = True
-    """Whether it runs the command line, draws or writes a report."""
+    shells: tuple[str, ...] = SHELLS
+    """Which of command line, report and plots it runs."""
     proves: bool = True
     """Whether it computes certificates."""
     runs_tests: bool = False
@@ -79,14 +81,14 @@ class Step:
 def _benchmark(name: str, *options: str, writes: Sequence[str] = (), proves: bool = False) -> Step:
     """Return a step that measures the library alone."""
     written = tuple(f"benchmarks/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"benchmarks/{name}.py", *options), written, uses_shells=False, proves=proves)
+    return Step(name, (f"benchmarks/{name}.py", *options), written, shells=(), proves=proves)
 
 
 def _campaign(
-    name: str, script: str, *options: str, writes: Sequence[str] = (), uses_shells: bool = False, **what: bool
+    name: str, script: str, *options: str, writes: Sequence[str] = (), shells: tuple[str, ...] = (), **what: bool
 ) -> Step:
     written = tuple(f"tools/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"tools/{script}.py", *options), written, uses_shells=uses_shells, **what)
+    return Step(name, (f"tools/{script}.py", *options), written, shells=shells, **what)
 
 
 STEPS = (
@@ -94,10 +96,11 @@ STEPS = (
     _benchmark("speed"),
     Step(
         "speed_rivals", ("benchmarks/speed.py", "--rivals"), ("benchmarks/results/speed_rivals.txt",),
-        uses_shells=False, proves=False,
+        shells=(), proves=False,
     ),
     Step(
-        "scale", ("benchmarks/scale.py",), ("benchmarks/results/scale.txt", "docs/_static/scale.svg"), proves=False,
+        "scale", ("benchmarks/scale.py",), ("benchmarks/results/scale.txt", "docs/_static/scale.svg"), shells=(),
+        proves=False,
     ),
     Step("import_time", ("benchmarks/import_time.py",), ("benchmarks/results/import_time.txt",)),
     _benchmark("quality", writes=("quality.txt", "rivals.txt")),
@@ -106,11 +109,11 @@ STEPS = (
     _benchmark("certificates", proves=True),
     Step(
         "certificates_middle", ("benchmarks/certificates.py", "--middle", "--seconds", "60"),
-        ("benchmarks/results/certificates-middle-60s.txt",), uses_shells=False,
+        ("benchmarks/results/certificates-middle-60s.txt",), shells=(),
     ),
     Step(
         "certificates_middle_10s", ("benchmarks/certificates.py", "--middle", "--seconds", "10"),
-        ("benchmarks/results/certificates-middle-10s.txt",), uses_shells=False,
+        ("benchmarks/results/certificates-middle-10s.txt",), shells=(),
     ),
     _benchmark("joint"),
     _benchmark("joint_constrained"),
@@ -118,16 +121,22 @@ STEPS = (
     _benchmark("text"),
     _benchmark("resampling"),
     _benchmark("readers"),
-    Step("paper", ("experiments/run.py",), ("experiments/results/*", "docs/figures/*.png")),
+    Step(
+        "paper", ("experiments/run.py",), ("experiments/results/*", "docs/figures/*.png"), shells=("plotting",),
+    ),
     Step(
         "stories", ("experiments/run.py", "hapmap3", "choosing_k"),
         ("experiments/results/hapmap3.*", "docs/figures/hapmap3.png", "docs/figures/choosing_k.png"),
+        shells=("plotting",),
     ),
     _benchmark("comparison"),
-    Step("analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png")),
-    Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",)),
+    Step(
+        "analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png"),
+        shells=("plotting",),
+    ),
+    Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",), shells=("plotting",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
-    _campaign("screens", "screens", uses_shells=True),
+    _campaign("screens", "screens", shells=SHELLS),
     _campaign("rivals_small_k", "rivals_small_k", proves=False),
     _campaign("certify_small_k", "rivals_small_k", "--certify"),
     _campaign("blas_threads", "blas_threads", proves=False),
@@ -142,11 +151,11 @@ STEPS = (
     ),
     _campaign("is_it_real", "is_it_real", proves=False),
     _campaign("invariants", "truth"),
-    _campaign("fuzz", "fuzz", uses_shells=True),
-    _campaign("kills", "kills", uses_shells=True),
-    _campaign("new_user", "new_user", uses_shells=True),
+    _campaign("fuzz", "fuzz", "--jobs", "2", shells=SHELLS),
+    _campaign("kills", "kills", shells=SHELLS),
+    _campaign("new_user", "new_user", shells=SHELLS),
     _campaign("mutants", "mutants", "--jobs", "2", writes=("mutants.txt", "mutants.jsonl"), runs_tests=True),
-    _campaign("coverage", "covered", uses_shells=True, runs_tests=True),
+    _campaign("coverage", "covered", shells=SHELLS, runs_tests=True),
     Step("paper_pages", ("experiments/build.py",), ("docs/paper.md", "docs/hapmap3.md"), is_page=True),
     Step("analyses_pages", ("docs/analyses/write_pages.py",), ("docs/*.md", "README.md"), is_page=True),
     Step("numbers", ("tools/page.py",), ("docs/*.md", "README.md"), is_page=True),
@@ -179,9 +188,11 @@ def code_digest(step: Step) -> str:
 
 def is_run(path: Path, step: Step) -> bool:
     """Return whether a module of the package is part of what a step runs."""
-    is_shell = any(folder in SHELLS for folder in path.relative_to(ROOT).parts)
+    folders = path.relative_to(ROOT).parts
+    is_shell = any(shell in folders for shell in SHELLS if shell not in step.shells)
     is_proof = path.parent.name == PROOFS and path.name != SHARED_BY_PROOFS
-    return (step.uses_shells or not is_shell) and (step.proves or not is_proof)
+    is_read = all(step.name in steps for module, steps in ONLY_FOR.items() if path.as_posix().endswith(module))
+    return not is_shell and (step.proves or not is_proof) and is_read
 
 
 @cache

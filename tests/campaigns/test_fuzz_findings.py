@@ -108,6 +108,12 @@ def test_labels_with_a_line_end_inside(tmp_path):
     refused(tmp_path / "labels.txt", b"s0,a\rb,red\ns1,y,blue\n", lambda path: labels_of(str(path), ["s0", "s1"], {}))
 
 
+def test_two_labels_of_a_sample_are_told_in_one_line(tmp_path):
+    content = b's0,red\ns1,blue\ns0,"dark\x0bred"\n'
+    said = refused(tmp_path / "labels.txt", content, lambda path: labels_of(str(path), ["s0", "s1"], {}))
+    assert "has two labels for s0: red and dark\\x0bred" in said
+
+
 # Matrix Market: SciPy 1.17 ended the process at the first six, and read the others as other numbers
 
 ARRAY, SPARSE = b"%%MatrixMarket matrix array real general\n", b"%%MatrixMarket matrix coordinate real general\n"
@@ -334,3 +340,15 @@ def test_a_kept_number_that_is_none(unfinished, tmp_path, name, value):
     meta["components"][0][name] = value
     changed = unfinished | {"partial.json.npy": npy(np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8))}
     refused(tmp_path / NAME, zipped(changed), lambda path: Partial(path.parent, {"k": 2}, {"shape": [5, 4]}).resume())
+
+
+def test_a_column_of_text_whose_texts_are_not_there(tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow, the extra parquet, is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow, the extra parquet, is not installed")
+    kinds = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["a"]), safe=False)
+    table = pa.table({"kind": kinds, "x": [1.0, 2.0], "y": [3.0, 5.0]})
+    parquet.write_table(pa.table({"kind": ["a", "b"], "x": [1.0, 2.0], "y": [3.0, 5.0]}), tmp_path / "t.parquet")
+    monkeypatch.setattr(parquet, "read_table", lambda *_, **__: table)  # as from damaged bytes
+    said = complaint(rspca.read, tmp_path / "t.parquet")
+    assert "t.parquet is not a .parquet file, or it is damaged: " in said
+    assert len(said) < 600

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rspca.base.arguments import shown
 from rspca.cli.options import MOST_DIGITS, Preparing, printable, whole
 from rspca.formats import registry
 
@@ -322,7 +323,8 @@ def _label_each(path: Path, pairs: list[tuple[Any, str]], samples: Sequence[Any]
     for sample, label in pairs:
         if sample in wanted and labels.setdefault(sample, label) != label:
             name = sample if isinstance(sample, str) else " ".join(sample)
-            raise ValueError(f"{path} has two labels for {name}: {labels[sample]} and {label}. Remove one of them.")
+            both = f"{shown(labels[sample])} and {shown(label)}"
+            raise ValueError(f"{path} has two labels for {shown(name)}: {both}. Remove one of them.")
     without = sum(sample not in labels for sample in samples)
     if without:
         warnings.warn(f"{path} has no label for {without} of the {len(samples)} samples.", UserWarning, stacklevel=2)
