@@ -70,7 +70,7 @@ def read_parquet(
             schema, rows = stored.schema_arrow, int(stored.metadata.num_rows)
         _check_columns(path, schema, rows)
         table = parquet.read_table(path, use_threads=False, read_dictionary=_text_columns(schema))
-        table.validate(full=True)  # numbers of texts that are not there would fail later, or read other memory
+        table.validate(full=True)  # a damaged file may refer to texts that it does not have
         names, index = [str(name) for name in table.column_names], _stored_index(table)
     except (FileNotFoundError, PermissionError, MemoryError, RefusedFile):
         raise
