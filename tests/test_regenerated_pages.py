@@ -125,6 +125,15 @@ def test_ways_to_a_proof_do_not_count_where_nothing_is_proven(small):
         assert after[1] != before[1]
 
 
+def test_scripts_count_that_a_script_runs_by_name(small):
+    step = pages.Step("measure", ("tools/measure.py",), (), runs=("tools/story*.py",))
+    before = pages.code_digest(step)
+    (small / "tools" / "story.py").write_text("import deeper\n")
+    named = pages.code_digest(step)
+    (small / "tools" / "deeper.py").write_text("levels = 3\n")
+    assert len({before, named, pages.code_digest(step)}) == 3
+
+
 def test_scripts_count_that_a_script_imports_and_no_others(small):
     step, folder = pages.STEPS[0], small / "tools"
     (folder / "common.py").write_text("import deeper\n")

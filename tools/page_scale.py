@@ -82,8 +82,8 @@ def growth() -> str:
     ]
     over_n, over_m = (slope(axis, sizes, seconds) for axis, sizes, seconds, _ in lines)
     said = paragraph(
-        f"""With `k` = 5 % of n, time grows as n to the power {over_n} and as m to the power {over_m}.
-        {swaps_apart(lines[0][1])}"""
+        f"""For packed genotypes and `k` = 5 % of n, time grows as n to the power {over_n} and as m to the power
+        {over_m}. {swaps_apart(lines[0][1])}"""
     )
     return "\n\n".join([said, *tables])
 

@@ -59,6 +59,8 @@ class Step:
     """A script of the repository and its options."""
     writes: tuple[str, ...]
     """Patterns of files, seen from the root of the repository."""
+    runs: tuple[str, ...] = ()
+    """Patterns of scripts that it runs by their names, without importing them."""
     is_page: bool = False
     """Whether it only puts results on pages, and so runs after any other step."""
     shells: tuple[str, ...] = SHELLS
@@ -72,6 +74,11 @@ class Step:
     def script(self) -> Path:
         """The file that is run."""
         return ROOT / self.command[0]
+
+    def scripts(self) -> set[Path]:
+        """Return the script, those that it runs by name, and what they import next to them."""
+        named = [path for pattern in self.runs for path in ROOT.glob(pattern)]
+        return set[Path]().union(*(scripts_of(script) for script in (self.script, *named)))
 
     def files(self) -> list[Path]:
         """Return the files that are there now."""
@@ -88,7 +95,7 @@ def _campaign(
     name: str, script: str, *options: str, writes: Sequence[str] = (), shells: tuple[str, ...] = (), **what: bool
 ) -> Step:
     written = tuple(f"tools/results/{file}" for file in writes or (f"{name}.txt",))
-    return Step(name, (f"tools/{script}.py", *options), written, shells=shells, **what)
+    return Step(name, (f"tools/{script}.py", *options), written, shells=shells, runs=(), **what)
 
 
 STEPS = (
@@ -123,16 +130,17 @@ STEPS = (
     _benchmark("readers"),
     Step(
         "paper", ("experiments/run.py",), ("experiments/results/*", "docs/figures/*.png"), shells=("plotting",),
+        runs=("experiments/*.py",),
     ),
     Step(
         "stories", ("experiments/run.py", "hapmap3", "choosing_k"),
         ("experiments/results/hapmap3.*", "docs/figures/hapmap3.png", "docs/figures/choosing_k.png"),
-        shells=("plotting",),
+        shells=("plotting",), runs=("experiments/hapmap3.py", "experiments/choosing_k.py", "experiments/build.py"),
     ),
     _benchmark("comparison"),
     Step(
         "analyses", ("docs/analyses/draw.py",), ("docs/analyses/results.json", "docs/figures/analysis_*.png"),
-        shells=("plotting",),
+        shells=("plotting",), runs=("docs/analyses/*.py",),
     ),
     Step("shares_figure", ("docs/shares_figure.py",), ("docs/_static/shares.png",), shells=("plotting",)),
     Step("report_figure", ("docs/report_figure.py",), ("docs/figures/report.png",)),
@@ -177,10 +185,10 @@ def chosen_steps(names: Sequence[str], done: dict[str, Finished]) -> list[Step]:
 
 
 def code_digest(step: Step) -> str:
-    """Return a digest of the code that a step runs: its script, what that imports next to it, and the package."""
+    """Return a digest of the code that a step runs: its scripts and the package."""
     package = (path for path in ROOT.glob("src/**/*.py") if is_run(path, step))
     digest = hashlib.sha256(" ".join(step.command).encode())
-    for source in [*sorted(package), *sorted(scripts_of(step.script))]:
+    for source in [*sorted(package), *sorted(step.scripts())]:
         digest.update(source.relative_to(ROOT).as_posix().encode())
         digest.update(statements(source, source.stat().st_mtime_ns).encode())
     return digest.hexdigest()

@@ -31,7 +31,7 @@ def cells() -> Any:
 def fitted(adata: Any) -> Any:
     """Return the programs as a table; adata gets the scores."""
     rspca.spca(adata, n_comps=8, k=10, constraint="disjoint", nonnegative=True)
-    programs = rspca.singlecell.programs(adata)  # component, gene, loading
+    programs = rspca.singlecell.programs(adata)  # program, rank, gene, loading, mean, variance_ratio
     return programs
 
 

@@ -62,9 +62,10 @@ def analysis() -> Analysis:
 def caption(facts: dict[str, Any]) -> str:
     """Return what the figure shows."""
     return (
-        f"Ten topics of 20 words of {facts['documents']:,} abstracts (Classic-3). Of the documents with a topic, "
-        f"{100 * facts['pure']:.0f} % are in the collection that most documents of their topic are in; the fit did not "
-        f"know collections. {facts['without']} documents have none of the {facts['used']} words."
+        f"Ten topics of 20 words of {facts['documents']:,} abstracts (Classic-3). If each topic stands for the "
+        f"collection that most of its documents come from, {100 * facts['pure']:.0f} % of the documents with a topic "
+        f"are in the right one; the fit did not know the collections. {facts['without']} documents have none of the "
+        f"{facts['used']} words."
     )
 
 

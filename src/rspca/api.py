@@ -81,8 +81,8 @@ def decompose(
         Samples by features.
     n_components : int
         How many components.
-    k : int or sequence of int
-        Features per component.
+    k : int, float or sequence of these
+        Features per component, or a share of all features between 0 and 1.
     side : {"features", "both"}
         "both" also returns the sparse left vectors of Algorithm 2: components of the transpose of the centered X.
     k_samples : int or sequence of int

@@ -81,8 +81,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ----------
     n_components : int, default=1
         Number of components.
-    k : int or sequence of int, default=10
-        Features per component. More than there are features: all of them, with a warning.
+    k : int, float or sequence of these, default=10
+        Features per component, or a share of all features between 0 and 1. More than there are: all of them, with a
+        warning.
     method : str, default="rspca"
         A key of ``rspca.METHODS``. Options from `solver` to `n_draws`, and `polish`, `max_iter` and `tol`, belong to
         "rspca"; options of other methods are arguments of ``rspca.METHODS[name](...)``. Or "topics": nonnegative parts

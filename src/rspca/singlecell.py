@@ -62,8 +62,8 @@ def spca(
         a .zarr store, or a 10x .h5 file) only what is needed is read, in blocks where it is larger than `max_memory`.
     n_comps : int
         Number of components.
-    k : int or sequence of int
-        Genes in each component.
+    k : int, float or sequence of these
+        Genes in each component, or a share of all genes between 0 and 1.
     layer : str
         Layer to use instead of X.
     mask_var : str, array of truth values, or None

@@ -19,6 +19,12 @@ def most_used(support, labels):
     return max(np.unique(np.asarray(labels)[support], return_counts=True)[1])
 
 
+def test_of_some_features_those_are_allowed_that_may_be_chosen():
+    choice = Choice(np.array([0, 2]))
+    assert choice.allowed(np.array([0, 1, 2, 5])).tolist() == [0, 2]
+    assert choice.among(np.array([1, 2, 5])).features.tolist() == [1]
+
+
 @given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), seeds)
 def test_the_largest_within_limits_have_the_largest_sum_of_all_choices(n, n_groups, most, seed):
     rng = np.random.default_rng(seed)

@@ -307,3 +307,8 @@ def test_draws_are_those_of_systematic_sampling_feature_by_feature(n, k):
         if sorted(support) not in expected:
             expected.append(sorted(support))
     assert [support.tolist() for support in found] == expected
+
+
+def test_an_expected_number_of_no_features_is_refused():
+    with pytest.raises(ValueError, match="s=0"):
+        rspca.round_vector(np.ones(3), 0, np.random.default_rng(0))

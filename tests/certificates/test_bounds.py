@@ -1,6 +1,7 @@
 """Every bound on its own, against all supports: whatever its parameters, and whenever it is stopped."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rspca.certificates.bounds import gram as B
 from rspca.certificates.bounds.duals import scores_dual, separating_penalties, variance_dual
 from rspca.certificates.bounds.elimination import by_blocks, by_variance, streamed_rows
 from rspca.certificates.bounds.low_rank import best_of_cones, shifted_low_rank
+from rspca.certificates.bounds.penalties import penalty
 from rspca.certificates.bounds.semidefinite import dual_part, semidefinite
 from rspca.certificates.bounds.spectra import largest_below, proven_spectrum, small_gram
 from rspca.certificates.certify import certified_steps
@@ -171,6 +173,11 @@ def test_the_ends_of_the_variance_dual_are_the_largest_eigenvalue_and_the_trace(
     norms = np.sort((X**2).sum(axis=0))
     assert variance_dual(DenseOperator(X), 2, 0.0) == pytest.approx(np.linalg.norm(X, 2) ** 2)
     assert variance_dual(DenseOperator(X), 2, norms[-1]) == pytest.approx(2 * norms[-1])
+
+
+@given(st.floats(1e-12, 1e12), st.integers(1, 10**6))
+def test_features_pay_no_more_than_the_total_that_is_subtracted(rho, k):
+    assert Fraction(penalty(rho, k, k).total) >= k * Fraction(rho)
 
 
 def test_no_penalty_separates_what_is_not_separated():

@@ -198,6 +198,7 @@ def found():
         {"nodes": -1},
         {"lower": -1.0},
         {"lower": 0.0},
+        {"tol": 0.0},
         {"support": [], "loadings": []},
         {"loadings": [0.6, 0.6, 0.6]},
         {"status": "perhaps"},
@@ -209,6 +210,10 @@ def test_a_certificate_whose_numbers_contradict_each_other_is_refused(found, cha
     assert rspca.Certificate.from_json(content).support.tolist() == found.support.tolist()
     with pytest.raises(ValueError, match=r"contradict|what it should be|unknown"):
         rspca.Certificate.from_json(content | changes)
+
+
+def test_the_gap_of_no_variance_is_infinite(found):
+    assert replace(found, lower=0.0).gap == np.inf
 
 
 def test_a_certificate_in_other_units_has_all_its_variances_in_them(found):

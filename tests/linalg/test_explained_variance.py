@@ -1,4 +1,4 @@
-"""Four definitions of explained variance, each against its formula in dense matrices."""
+"""Five definitions of explained variance, each against its formula in dense matrices."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
-from rspca.linalg.explained_variance import cosines, largest_cosine
+from rspca.linalg.explained_variance import cosines, gram_schmidt, largest_cosine
 
-DEFINITIONS = ["adjusted", "subspace", "sum", "pca_share"]
+DEFINITIONS = ["adjusted", "subspace", "reconstruction", "sum", "pca_share"]
 
 
 def example(seed, r=3, m=14, n=9):
@@ -29,6 +29,9 @@ def formula(definition, X, V):
     if definition == "subspace":  # Shen, Huang: |X P_j|_F^2, P_j the projection on the first j components
         shares = [np.trace(A @ np.linalg.pinv(V[:j]) @ V[:j]) for j in range(1, len(V) + 1)]
         return np.diff([0.0, *shares])
+    if definition == "reconstruction":  # what a regression of X on the first j scores explains
+        fits = [X @ V[:j].T for j in range(1, len(V) + 1)]
+        return np.diff([0.0, *(np.sum((S @ np.linalg.lstsq(S, X)[0]) ** 2) for S in fits)])
     sums = np.array([v @ A @ v for v in V])
     return sums if definition == "sum" else sums / np.linalg.eigvalsh(A)[::-1][: len(V)].sum()
 
@@ -57,6 +60,13 @@ def test_scaling_is_applied_before_variance_is_measured(definition):
     np.testing.assert_allclose(
         rspca.explained_variance(X, V, definition, scale=True), formula(definition, Z, V), rtol=1e-9
     )
+
+
+def test_a_column_of_zeros_and_one_that_adds_nothing_have_no_direction():
+    columns = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
+    directions, parts = gram_schmidt(columns)
+    np.testing.assert_array_equal(directions, [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(parts, directions)
 
 
 def test_the_default_is_the_adjusted_variance():
@@ -155,6 +165,7 @@ def test_columns_of_zeros_are_orthogonal_to_all():
     assert cosines(columns)[0] == pytest.approx([1.0, 0.0, np.sqrt(0.02)])
     assert largest_cosine(columns) == pytest.approx(np.sqrt(0.02))
     assert largest_cosine(columns[:, :2]) == 0.0
+    assert largest_cosine(columns[:, :1]) == 0.0
 
 
 @pytest.mark.parametrize("length", [1e-200, 2.0, 1e200])

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rspca.linalg.vectors
 from rspca.linalg.vectors import (
+    COARSE_BLOCK,
     SAMPLE_VALUES,
+    coarse,
     decreasing_order,
     inclusion_probabilities,
     kth_largest,
@@ -264,6 +266,7 @@ def test_inclusion_probabilities_do_not_overflow():
 
 
 @given(arrays(float, st.integers(1, 20), elements=st.floats(1e-6, 1.0) | st.just(0.0)), st.integers(1, 20))
+@example(np.array([1.0, 0.1, 0.1]), 2)
 def test_probabilities_scaled_to_a_sum_have_that_sum_and_stay_proportional(p, total):
     scaled = scaled_to_sum(p, total)
     assert np.all((scaled >= 0.0) & (scaled <= 1.0))
@@ -274,6 +277,16 @@ def test_probabilities_scaled_to_a_sum_have_that_sum_and_stay_proportional(p, to
         factors = scaled[inner] / p[inner]
         np.testing.assert_allclose(factors, factors[0], rtol=1e-9)
         assert np.all(p[scaled == 1.0] * factors[0] >= 1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 5, COARSE_BLOCK, COARSE_BLOCK + 3])
+def test_coarse_values_have_sixteen_binary_digits(count):
+    values = np.random.default_rng(0).lognormal(0.0, 20.0, count)
+    rounded = coarse(values)
+    np.testing.assert_allclose(rounded, values, rtol=2.0**-16)
+    mantissas = np.ldexp(np.frexp(rounded)[0], 16)
+    np.testing.assert_array_equal(mantissas, np.round(mantissas))
+    np.testing.assert_array_equal(coarse(values * (1.0 + 1e-12 * (rounded > values))) >= rounded, True)
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1.0, 1e160, 1e300])
