@@ -7,9 +7,8 @@
     python benchmarks/users.py --kept            the table of what such a run has; the rest is said to be absent
 
 Both sides run strictly in turn in one process. A ratio is the median of 7 ratios of neighbors, of 3 where a turn takes
-more than 3 s, once with the threads that BLAS takes by itself and once with one thread. Before each side there is a
-pause, as BLAS threads of the other side keep a core busy for a while after their last product. Repetition i of our side
-has seed i. The reference finds dense components: `svds` is given the centered matrix, or for sparse data a centered
+more than 3 s, once with the threads that BLAS takes by itself and once with one thread. Repetition i of our side has
+seed i. The reference finds dense components: `svds` is given the centered matrix, or for sparse data a centered
 operator over CSR and its transpose, ready-made; PCA is scikit-learn's.
 
 Passes are reads of all entries of X: the largest number that a component took, and the total. MB is the peak of memory
@@ -47,8 +46,6 @@ from users_sides import SIDES, NotInstalled, nbytes
 import rspca
 
 REPEATS, FEW_REPEATS, LONG_SECONDS = 7, 3, 3.0
-PAUSE = 0.2
-"""Seconds before each side. Right after `svds` one component of HapMap3 took 103 ms, after a pause 64 ms."""
 SEEDS = 5
 LONGEST = "genotypes"
 """The data that take longest are measured last, so that a run that is stopped has the others."""
@@ -120,7 +117,6 @@ def measure(row: Row, X: Any, options: argparse.Namespace) -> dict[str, Any]:
     clock = CLOCKS[options.clock]
 
     def seconds(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
-        time.sleep(PAUSE)
         started = clock()
         done = work(*arguments)
         return clock() - started, done

@@ -10,6 +10,7 @@ from benchmarks.data import chowdary, hapmap3
 from rspca.algorithm import budgets
 from rspca.algorithm import sketch as sketch_module
 from rspca.algorithm.deflate import DEFLATIONS
+from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.sketch import Rows, Sketch, first_rows
 from rspca.algorithm.sketched_data import Effort, SketchedData, stage1_effort
@@ -152,6 +153,28 @@ def test_a_basis_of_columns_leaves_out_what_others_span():
     assert Q.shape == (200, 4)
     np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-6)
     np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-6)
+
+
+def test_a_basis_leaves_out_what_is_small_beside_the_longest_column():
+    V = np.random.default_rng(0).standard_normal((200, 3)) * [1e-9, 1.0, 1e-9]
+    assert sketch_module._orthonormal(V).shape == (200, 1)
+
+
+def test_polishing_uses_the_features_of_largest_gradients_beside_those_in_use():
+    route = SketchedData(as_operator(planted(200, 1500)[0]), None, Effort(1e-4))
+    gradient = np.linspace(0.0, 1.0, 1500)
+    v = np.zeros(1500)
+    v[[3, 1499]] = 1.0
+    features = route.promising_features(v, gradient, 5, Choice(np.arange(1500)))
+    assert features.tolist() == [3, 1496, 1497, 1498, 1499]
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_many_features_are_the_same_in_other_units(unit):
+    X = planted(300, 4000, k=150)[0]
+    found, other = (rspca.decompose(scale * X, 1, k=150, random_state=0).components[0] for scale in (1.0, unit))
+    np.testing.assert_array_equal(found.support, other.support)
+    assert other.variance == pytest.approx(unit**2 * found.variance, rel=1e-9)
 
 
 @pytest.mark.parametrize("k", [4, 12, 100])

@@ -423,6 +423,16 @@ def test_vectors_that_say_the_same_twice_change_nothing(deflation, again):
     assert (twice.lower, twice.upper) == (pytest.approx(once.lower, rel=1e-9), pytest.approx(once.upper, rel=1e-9))
 
 
+@pytest.mark.parametrize("unit", [2.0**-400, 2.0**400])
+def test_components_in_extreme_units_are_proven_as_in_usual_ones(unit):
+    X = np.random.default_rng(0).standard_normal((12, 7))
+    usual, other = (rspca.decompose(scale * X, 2, k=3, certify=True, random_state=0) for scale in (1.0, unit))
+    for one, same in zip(usual.components, other.components, strict=True):
+        assert same.support.tolist() == one.support.tolist()
+        assert (same.certificate.status, one.certificate.status) == ("optimal", "optimal")
+        assert same.certificate.gap == pytest.approx(one.certificate.gap, abs=1e-9)
+
+
 @pytest.mark.parametrize("length", [1e-200, 1e200])
 def test_the_length_of_a_vector_before_it_does_not_matter(length):
     X = np.random.default_rng(0).standard_normal((30, 8))

@@ -11,6 +11,7 @@ from support.enumeration import KINDS, NOTHING, case, operator, optima, optimum
 
 from rspca.algorithm.feature_limits import Groups
 from rspca.certificates import budgets, strategy
+from rspca.certificates.bounds import gram
 from rspca.certificates.bounds.core import (
     Rest,
     frobenius_bounds,
@@ -106,6 +107,38 @@ def test_the_growth_of_a_row_dual_bounds_it_for_more_features(seed):  # issue 18
             assert value + (size - base) * each >= exact * (1.0 - 1e-12)
 
 
+def test_the_growth_of_a_row_dual_is_by_the_entry_that_follows_the_largest():
+    Q = np.random.default_rng(0).standard_normal((50, 300))
+    following = np.sort(Q**2, axis=1)[:, -8].max()
+    assert growth(7, Q, 0.5) == pytest.approx(0.5 + following / 0.5, rel=1e-12)
+
+
+@given(seeds)
+def test_a_split_adds_the_remainder_of_a_matrix_to_the_spectrum_of_the_other(seed):
+    A = case(seed).A
+    S = soft_thresholded(A, 0.3 * float(np.abs(A).max()))
+    found = split_bounds(A, S, len(A))
+    for count in range(1, len(A) + 1):
+        exact = gram.spectral_fill(gram.spectrum(S), count) + gram.remainder(A - S, count)
+        assert found[count] == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_a_core_in_other_units_has_the_same_bound(unit):
+    A, bounds = planted().T @ planted(), []
+    for scale in (1.0, unit):
+        core = Core(of_gram(scale * A, 4, None), 4, np.arange(12))
+        core.relax(never)
+        bounds.append(core.upper(0.5 * scale * float(np.diagonal(A).max()), never)[0] / scale)
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-3)
+
+
+def test_a_row_dual_in_other_units_has_the_same_bound():
+    A = planted().T @ planted()
+    found = [row_dual_of_one(unit * A, 4, unit * A / 3.0, unit * 5.0) / unit for unit in (1.0, 2.0**-40)]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
 def set_of_better(A, k, least):
     """Return the features of supports that are better than that."""
     supports = [np.array(support) for support in itertools.combinations(range(len(A)), k)]
@@ -180,8 +213,8 @@ def test_the_largest_of_columns_that_come_in_blocks():
     rows = np.random.default_rng(0).standard_normal((9, 4))
     whole = -np.sort(-(rows.T**2), axis=1)[:, :3]
     np.testing.assert_array_equal(largest_in_columns(iter([rows[:2], rows[2:3], rows[3:]]), 3), whole)
-    np.testing.assert_allclose(sums_from_none(whole, 5)[:, [0, 1, 3, 5]].T, [
-        np.zeros(4), whole[:, 0], whole.sum(axis=1), whole.sum(axis=1),
+    np.testing.assert_allclose(sums_from_none(whole, 5)[:, [0, 1, 3, 4, 5]].T, [
+        np.zeros(4), whole[:, 0], whole.sum(axis=1), whole.sum(axis=1), whole.sum(axis=1),
     ])  # fmt: skip
     with pytest.raises(ValueError, match="no rows"):
         largest_in_columns(iter([]), 3)
@@ -190,3 +223,17 @@ def test_the_largest_of_columns_that_come_in_blocks():
 def test_a_core_without_a_bound_says_nothing():
     rest = Rest(np.ones(3), np.ones((3, 2)), np.ones((3, 1)), 2)
     assert rest.least(np.array([0.0, np.inf, 1.0]), 1.0, lambda size: np.inf)[0] == np.inf
+
+
+def test_one_feature_beside_a_core_gives_the_eigenvalue_of_both():
+    rest = Rest(np.array([1.0]), np.array([[0.25]]), np.zeros((1, 1)), 2)
+    found, count = rest.least(np.array([0.0, 2.0, 2.0]), 2.0, lambda size: np.inf)
+    exact = np.linalg.eigvalsh([[2.0, 0.5], [0.5, 1.0]])[-1]
+    assert exact <= found <= exact * (1.0 + 1e-4)
+    assert count == 1
+
+
+def test_supports_without_any_feature_of_the_core_count_too():
+    alike = Rest(np.ones(3), np.zeros((3, 1)), np.full((3, 2), 0.9**2), 3)  # together they have 2.8
+    assert not alike.excluded(np.zeros(4), 2.0)
+    assert alike.excluded(np.zeros(4), 3.0)

@@ -49,6 +49,28 @@ def never():
 CASES = range(40)
 
 
+def test_penalties_of_groups_are_their_formulas():
+    limits = GroupLimits(Groups(np.array([0, 0, 1, 1, 2]), 2))
+    found = penalty(1.0, 5, 3, limits, np.array([3.0, 0.5, 1.5]))
+    assert found.each.tolist() == [3.0, 3.0, 1.0, 1.0, 1.5]
+    assert found.total == pytest.approx(3 * 1.0 + 2 * (2.0 + 0.5))
+    assert penalty(1.0, 5, 3, limits).each.tolist() == [1.0] * 5
+
+
+def test_no_penalty_separates_a_full_group_from_a_better_feature_in_it():
+    limits = GroupLimits(Groups(np.array([0, 0, 1, 1]), 1))
+    squares = np.array([1.0, 2.0, 3.0, 0.5])
+    assert separating(squares, np.array([0, 2]), 2, 3, limits) == []  # feature 1 is above 0, which has its place
+    assert len(separating(squares, np.array([1, 2]), 2, 3, limits)) == 3
+
+
+def test_fixed_features_take_the_room_of_their_groups():
+    limits = GroupLimits(Groups(np.array([0, 0, 0, 1, 1]), 2))
+    labels, room = limits.left(np.array([0]), np.array([1, 2, 3]))
+    assert labels.tolist() == [0, 0, 1]
+    assert room.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("seed", CASES)
 def test_sums_of_the_largest_are_those_of_the_best_allowed_support(seed):  # issue 18, item 5
     _, A, limits, k = drawn(seed)

@@ -136,6 +136,27 @@ def test_a_dual_excludes_and_needs_where_one_group_stands_out():  # issue 18, it
         with eigenvalues_up_to(side):
             left = excluded(columns, dual, checked, 3, best * (1.0 - 1e-10))
         assert left.possible.tolist() == [0, 1, 2]
+    left = excluded(columns, dual, checked, 3, 0.99 * best)
+    assert left.needed.tolist() == [0, 1, 2]
+
+
+def test_a_column_shorter_than_its_penalty_adds_nothing():
+    X = np.diag([3.0, 2.0, 0.5])
+    few, all_three = (columns_of_data(DenseOperator(X), np.arange(n), 0.5**2, np.ones(n)) for n in (2, 3))
+    weights = np.array([0.7, 0.2, 0.1])
+    duals = [Dual(1.0, np.full(n, 0.1), np.eye(3), weights, 0.0, np.zeros(n), 0.0) for n in (2, 3)]
+    bounds = [checked_dual(columns, dual, 2).upper for columns, dual in zip((few, all_three), duals, strict=True)]
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-12)
+
+
+def test_features_with_penalties_of_their_own_pay_the_largest_of_them():
+    X = np.diag([3.0, 2.0, 1.5, 1.0])
+    columns = columns_of_data(DenseOperator(X), np.arange(4), 0.0, np.ones(4))
+    dual = any_dual(columns, np.random.default_rng(0), 0.5)._replace(each=np.array([0.1, 4.0, 2.0, 3.0]))
+    checked = checked_dual(columns, dual, 3)
+    assert checked.each.tolist() == [0.5, 4.0, 2.0, 3.0]
+    assert (checked.paid, checked.rho) == (pytest.approx(9.0), pytest.approx(2.0))  # what the third one pays
+    assert checked.margin >= 9.0 * (3 + 8) * np.finfo(float).eps
 
 
 @settings(max_examples=30)
@@ -283,6 +304,21 @@ def test_a_search_with_duals_ends_with_the_optimum():  # issue 18, item 3
         best = optimum(A, 4)
         assert run.lower == pytest.approx(best, rel=1e-9)
         assert best * (1.0 - NOTHING) <= run.upper <= best * (1.0 + 1.1e-7)
+
+
+@settings(max_examples=60)
+@given(seeds)
+def test_a_search_with_duals_from_the_worst_support_ends_with_the_optimum(seed):
+    X = np.random.default_rng(seed).standard_normal((5, 9))
+    A, k = X.T @ X, 2 + seed % 6
+    columns = columns_of_gram(A, np.argsort(-np.diagonal(A), kind="stable"), lambda k: 0.0, 0.0).in_memory()
+    supports, values = variances(columns.block(slice(0, 9)).T @ columns.block(slice(0, 9)), k)
+    search = ScoreSearch(columns, k, np.array(supports[np.argmin(values)]), tol=1e-6, newton=RootFinder())
+    search.begin(search.start(), values.max() / k, np.inf)
+    search.run(never)
+    assert search.lower == pytest.approx(values.max(), rel=1e-5)
+    assert values.max() * (1.0 - NOTHING) <= search.upper() <= values.max() * (1.0 + 1e-5)
+    assert search.nodes >= 1
 
 
 def test_an_interrupted_search_keeps_what_it_has_proven(monkeypatch):  # issue 18, item 3
@@ -452,6 +488,27 @@ def test_blocks_have_the_eigenvalues_of_the_whole_matrix():  # issue 18, item 2
         assert inside == pytest.approx(values[-1], rel=1e-9)
         outside = np.delete(np.arange(12), found.features)
         assert found.others >= np.linalg.eigvalsh(S[np.ix_(outside, outside)])[-1] * (1.0 - 1e-9)
+
+
+def test_each_pair_of_features_is_kept_once():
+    A = np.random.default_rng(0).standard_normal((7, 7))
+    A, kept = A + A.T, KeptEntries(0.0)
+    kept.add(0, A[:3])
+    kept.add(3, A[3:])
+    i, j, values = kept.entries()
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == list(itertools.combinations(range(7), 2))
+    np.testing.assert_array_equal(values, A[i, j])
+
+
+def test_a_relaxation_in_the_leading_block_improves_on_the_threshold(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 10))
+    X[:, :6] += 1.5 * rng.standard_normal((30, 1))
+    op, kept = DenseOperator(X), KeptEntries(0.0)
+    kept.add(0, op.gram_rows(np.arange(10)))
+    found = best_threshold(op, 5, kept, out_of_time=never)
+    monkeypatch.setattr(budgets, "SEMIDEFINITE_FEATURES", 0)
+    assert optimum(X.T @ X, 5) <= found < 0.99 * best_threshold(op, 5, kept, out_of_time=never)
 
 
 def test_too_many_entries_raise_the_level(monkeypatch):  # issue 18, item 2

@@ -165,3 +165,8 @@ def test_the_whole_is_decomposed_where_one_pair_fails(monkeypatch):
     monkeypatch.setattr(eigen, "dsyevr", lambda *args, **options: (np.zeros(3), np.zeros((3, 1)), 0, None, 1))
     assert _top(A, 1).values.tolist() == [3.0]
     assert np.abs(_top(A, 1).vectors[:, 0]).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_an_eigenvalue_that_rounding_made_negative_is_zero():
+    assert _top(np.diag([-1e-17, -2e-17]), 1).values.tolist() == [0.0]
+    assert _top(np.diag([-1e-17, -2e-17]), 2).values.tolist() == [0.0, 0.0]
