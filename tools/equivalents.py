@@ -91,5 +91,133 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "linalg/explained_variance.py",
         "unit = columns / np.where(lengths > 0.0, lengths, (2.0))",
     ): "a column of zeros stays one, whatever it is divided by",
+    (
+        "algorithm/deflate.py",
+        "unit, op = unit * float(op.weights[(1)]), op.inner",
+    ): "a Gram matrix is scaled by a unit only, the same for all features: other scales are refused",
+    (
+        "algorithm/deflate.py",
+        "lowest = float(scipy.linalg.eigvalsh(A, subset_by_index=(0, (1)))[0])",
+    ): "the first of the two lowest eigenvalues is the lowest",
+    (
+        "algorithm/normalize.py",
+        "return oriented(leading_pairs(op.restrict(support), 1, start, tol=tol).vectors[:, (-1)], op.dtype)",
+    ): "of one vector the last is the first",
+    (
+        "certificates/in_memory.py",
+        "return leading_pairs(op.restrict(support), 1, tol=budgets.SCORE_LOADINGS_TOL).vectors[:, (-1)]",
+    ): "of one vector the last is the first",
+    (
+        "algorithm/sketch.py",
+        "return self._along(self._spectrum()[1][:, -1:])[(-1)]",
+    ): "of one direction the last is the first",
+    (
+        "algorithm/polish.py",
+        "if len(ends[(-1)].support) == len(choice.features):",
+    ): "all ends have the same number of features",
+    (
+        "algorithm/relax.py",
+        "rate = np.sqrt(max(gain / last_gain, 1.0)) if np.isfinite(last_gain) and last_gain > 0.0 else 0.0",
+    ): "how far steps reach ahead: a step that loses variance is taken back, and it ends at the same tolerance",
+    (
+        "algorithm/relax.py",
+        "rate = np.sqrt(min(gain / last_gain, 1.0)) if np.isfinite(last_gain) and last_gain > 0.0 else (1.0)",
+    ): "how far steps reach ahead: a step that loses variance is taken back, and it ends at the same tolerance",
+    (
+        "algorithm/round.py",
+        "if len(pool) > wanted > (-1):",
+    ): "where all places are taken by sure features, every draw is those",
+    (
+        "algorithm/small_search.py",
+        "score[each[:, None], :, supports] = (-1.0)",
+    ): "only features of positive score are exchanged",
+    (
+        "algorithm/small_search.py",
+        "vectors /= np.where(lengths > 0.0, lengths, (2.0))[:, None]",
+    ): "a vector of zeros stays one, whatever it is divided by",
+    (
+        "certificates/bounds/elimination.py",
+        "for part in chunks(n, n * (7), budgets.ROWS_BYTES):",
+    ): "blocks of another size hold the same rows",
+    (
+        "certificates/precision.py",
+        "for part in chunks(len(canceled), op.shape[(1)] * 8):",
+    ): "blocks of another size hold the same columns",
+    (
+        "certificates/bounds/row_dual.py",
+        "Q, theta = multiplier / 2.0, float(np.abs(multiplier).max(initial=(-1.0))) / 2.0",
+    ): "magnitudes are not negative, and a matrix has at least one entry",
+    (
+        "certificates/bounds/semidefinite.py",
+        "copy, multiplier, weight, upper, converged = np.eye(n) / n, np.zeros((n, n)), (2.0), 1.0, False",
+    ): "the weight of the penalty adapts from any start: the same dual, after other steps",
+    (
+        "certificates/bounds/semidefinite.py",
+        "factor = 2.0 if apart > 4.0 * moved else 0.5 if (not moved > 4.0 * apart) else 1.0",
+    ): "the weight of the penalty decides how fast the dual converges, not to what",
+    (
+        "certificates/bounds/semidefinite.py",
+        "used = projected > (-1.0)",
+    ): "directions of weight zero add nothing",
+    (
+        "certificates/bounds/spectra.py",
+        "return ProvenSpectrum(Spectrum(values, np.ones((op.shape[1], count)), rest), np.inf)",
+    ): "with an infinite margin the vectors are not used",
+    (
+        "linalg/eigen.py",
+        "retained = max(filled - 1, count + RESTART_SPARE)",
+    ): "what a restart retains decides how fast Lanczos converges, not to what",
+    (
+        "linalg/explained_variance.py",
+        "if columns.shape[1] == (0):",
+    ): "the largest off a diagonal of one entry is zero too",
+    (
+        "linalg/explained_variance.py",
+        "np.fill_diagonal(sizes, (-1.0))",
+    ): "the largest is at least zero",
+    (
+        "linalg/explained_variance.py",
+        "return (-op.scores(support, v[support]))",
+    ): "scores are squared, or their signs cancel",
+    (
+        "linalg/vectors.py",
+        "rank = (k / len(sample)) / n",
+    ): "where a sample does not enclose the value, all values are partitioned: the longer way",
+    (
+        "linalg/vectors.py",
+        "high = sample[-lower] if lower > (-1) else np.inf",
+    ): "where a sample does not enclose the value, all values are partitioned: the longer way",
+    (
+        "certificates/bounds/gram.py",
+        "middle = len(grid) // (3)",
+    ): "the order in which levels are tried: all of them are, unless time runs out",
+    (
+        "certificates/bounds/gram.py",
+        "for level in (*grid[middle:], *grid[:middle][::(1)]):",
+    ): "the order in which levels are tried: all of them are, unless time runs out",
+    (
+        "certificates/bounds/thresholds.py",
+        "return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty((1))",
+    ): "values without places are not used",
+    (
+        "certificates/bounds/checked_dual.py",
+        "paid, paid_less = picks * rho, (picks - (2)) * rho",
+    ): "what one feature fewer pays is used with penalties of groups only, which replace it",
+    (
+        "certificates/bounds/limits.py",
+        "return np.asarray(np.maximum(sums - peaks, (-1.0)) + (k + 8) * EPS * sums)",
+    ): "the largest entry is among those that are summed, so the difference is negative by rounding only",
+    (
+        "certificates/bounds/limits.py",
+        "return Room(self.labels[free], np.maximum(self.room(fixed), (-1)))",
+    ): "fixed features that groups forbid are left out before",
+    (
+        "certificates/bounds/elimination.py",
+        "np.fill_diagonal(squares, (-1.0))",
+    ): "a feature's own entry is the least of its row either way, and not among the k - 1 largest",
+    (
+        "certificates/in_memory.py",
+        "return B.spectral_fill(B.spectrum(parts[(1)]), k, limits) + B.remainder(allowed - parts[-1], k, limits)",
+    ): "there are two parts",
 }
 """(file, line of the mutant) -> why."""

@@ -111,8 +111,8 @@ def two_references() -> str:
         svds is given something else. In `benchmarks/speed.py` it has an operator that subtracts the means in every
         product, as rspca does, so that no centered copy of X is made. In `benchmarks/users.py` it has a centered
         copy of dense data, made before the clock starts: svds is then faster, and needs memory for the copy. Of
-        sparse data it has an operator in both. In `speed.py` rspca runs right after svds, whose BLAS threads still
-        spin; "at rest" and `users.py` have a pause between them. {closer} Each benchmark is a run of its own, so
+        sparse data it has an operator in both. In both, rspca runs right after svds, whose BLAS threads still spin;
+        only "at rest" follows a pause. {closer} Each benchmark is a run of its own, so
         times differ a little anyway."""
     return f"{paragraph(words)}\n\n{markdown(head, rows)}"
 
