@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from common import machine
 
 TESTS = ("run", "-m", "pytest", "-n", "2", "-q", "-m", "not slow")
-TABLE = ("report", "--skip-covered")
-WORDS = "coverage run -m pytest -n 2 -m 'not slow'; coverage combine; coverage report --skip-covered"
+TABLE = ("report", "--skip-covered", "--include=src/*")  # tests also run copies of the package
+WORDS = "coverage run -m pytest -n 2 -m 'not slow'; coverage combine; coverage report --skip-covered --include='src/*'"
 
 
 def coverage(data: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
