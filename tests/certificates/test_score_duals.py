@@ -319,6 +319,21 @@ def test_a_search_with_duals_from_the_worst_support_ends_with_the_optimum(seed):
     assert search.lower == pytest.approx(values.max(), rel=1e-5)
     assert values.max() * (1.0 - NOTHING) <= search.upper() <= values.max() * (1.0 + 1e-5)
     assert search.nodes >= 1
+    part = columns.block(slice(0, 9))[:, search.support]
+    assert np.linalg.norm(part, 2) ** 2 == pytest.approx(search.lower, rel=1e-9)
+    assert (search.support >= 0).all()
+
+
+def test_a_search_with_duals_needs_no_support_that_they_point_at(monkeypatch):
+    monkeypatch.setattr(ScoreSearch, "most_taken", lambda self, *_: self.support)
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((5, 9))
+        columns = columns_of_gram(X.T @ X, np.arange(9), lambda k: 0.0, 0.0).in_memory()
+        supports, values = variances(X.T @ X, 3)
+        search = ScoreSearch(columns, 3, np.array(supports[np.argmin(values)]), tol=1e-6, newton=RootFinder())
+        search.begin(search.start(), values.max() / 3, np.inf)
+        search.run(never)
+        assert search.lower == pytest.approx(values.max(), rel=1e-5)
 
 
 def test_an_interrupted_search_keeps_what_it_has_proven(monkeypatch):  # issue 18, item 3
