@@ -27,6 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 def client():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)  # a busy machine starts them after the scheduler
         yield client
 
 
