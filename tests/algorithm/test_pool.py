@@ -6,10 +6,13 @@ import scipy.sparse
 
 import rspca
 from rspca.algorithm import ascent, budgets, pool, promising
+from rspca.algorithm.deflate import schur
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.shared_work import SharedWork
+from rspca.linalg.eigen import Pairs
 from rspca.operators.convert import as_operator
+from rspca.operators.prepared import prepared
 
 
 def data(m=60, n=3000, seed=0):
@@ -141,3 +144,47 @@ def test_the_next_pool_leaves_out_features_that_are_worth_far_less_than_those_of
 
 def test_the_next_pool_is_made_around_more_supports_if_these_are_large():
     assert [ascent.supports_of_next_pool(k) for k in (1, 20, 31, 32, 50, 64)] == [3, 3, 3, 4, 6, 8]
+
+
+def test_the_next_pool_is_searched_only_if_exchanges_show_something_better(monkeypatch):  # issue 16, item 2
+    op = as_operator(np.random.default_rng(0).standard_normal((80, 3000)))
+    best, better = (ascent.Polished(np.arange(20) + first, np.full(20, 20**-0.5), 1.0, 0, None) for first in (0, 5))
+    made = pool.Pool(np.arange(60), np.eye(60), False, np.asarray)
+    monkeypatch.setattr(ascent, "exchanged", lambda pool, k, ends, choice: [shown])
+    monkeypatch.setattr(ascent, "searched", lambda pool, k, ends, choice: ["searched", ends[0]])
+    every = Choice(np.arange(op.shape[1]))
+    shown = best
+    assert ascent.exchanged_or_searched(made, 20, [best], every) == [best]
+    shown = better
+    assert ascent.exchanged_or_searched(made, 20, [best], every) == ["searched", better]
+    assert ascent.exchanged_or_searched(made, 50, [best], every) == ["searched", best]
+
+
+def test_later_components_of_a_gram_matrix_start_from_what_the_first_showed():  # issue 16, item 1
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 300)) * 0.98 ** np.arange(300)
+    op = prepared(as_operator(X), center=True, scale=False, n_components=3).operator
+    work, v = SharedWork(op, 3), np.zeros(300)
+    v[:5] = 5**-0.5
+    left = schur(op, v, op.scores(np.arange(5), v[:5]), [])
+    first, then = work.leading_pairs(op), work.leading_pairs(left)
+    assert first is work.leading_pairs(op)
+    exact = np.linalg.eigh(left.gram_matrix(np.arange(300)))
+    assert then.vectors.shape[1] == budgets.SEARCH_DIRECTIONS + 3
+    assert 0.9 * exact[0][-1] <= then.values[0] <= (1.0 + 1e-9) * exact[0][-1]
+
+
+def test_where_little_is_left_of_what_the_first_showed_the_leading_direction_is_computed_again():
+    # issue 16, item 1: after the strong directions, one feature alone has more variance than what they leave
+    rng = np.random.default_rng(0)
+    X = 1e-3 * rng.standard_normal((900, 300))
+    X[:, :200] += 100.0 * rng.standard_normal((900, 1))
+    X[:, 250] += 1.0 * rng.standard_normal(900)
+    op = prepared(as_operator(X), center=True, scale=False, n_components=2).operator
+    work, v = SharedWork(op, 2), np.zeros(300)
+    work.leading_pairs(op)
+    vars(work)["_first_pairs"] = Pairs(np.ones(12), np.eye(300)[:, :12])
+    v[:200] = 200**-0.5
+    left = schur(op, v, op.scores(np.arange(200), v[:200]), [])
+    leading = work.leading_pairs(left).vectors[:, 0]
+    assert np.argmax(np.abs(leading)) == 250

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rspca
 from rspca.linalg import eigen
-from rspca.linalg.eigen import _top, lanczos, leading_pairs
+from rspca.linalg.eigen import _top, lanczos, leading_pairs, pairs_within
 
 
 def with_spectrum(m, n, singular, seed=0):
@@ -170,3 +170,24 @@ def test_the_whole_is_decomposed_where_one_pair_fails(monkeypatch):
 def test_an_eigenvalue_that_rounding_made_negative_is_zero():
     assert _top(np.diag([-1e-17, -2e-17]), 1).values.tolist() == [0.0]
     assert _top(np.diag([-1e-17, -2e-17]), 2).values.tolist() == [0.0, 0.0]
+
+
+def test_pairs_within_a_span_are_eigenpairs_if_it_has_them_and_take_one_product():  # issue 16, item 1
+    X = with_spectrum(60, 40, np.arange(12.0, 0.0, -1.0))
+    right = np.linalg.svd(X)[2].T
+    mixed = np.linalg.qr(right[:, :5] @ np.random.default_rng(1).standard_normal((5, 5)))[0]
+    op = rspca.as_operator(X)
+    op.sq_norms  # noqa: B018  # computed before passes are counted
+    before = op.passes
+    pairs = pairs_within(op, mixed)
+    assert op.passes - before <= 2.0
+    np.testing.assert_allclose(pairs.values, np.arange(12.0, 7.0, -1.0) ** 2, rtol=1e-10)
+    np.testing.assert_allclose(np.abs(np.sum(pairs.vectors * right[:, :5], axis=0)), 1.0, rtol=1e-10)
+
+
+def test_pairs_within_a_span_that_holds_nothing_are_zero():
+    X = with_spectrum(30, 20, np.array([3.0, 2.0]))
+    nothing = np.linalg.svd(X)[2].T[:, 5:8]
+    pairs = pairs_within(rspca.as_operator(X), nothing)
+    assert np.all(pairs.values <= 1e-12)
+    assert np.isfinite(pairs.vectors).all()

@@ -21,7 +21,9 @@ from rspca.linalg.vectors import (
     oriented,
     scaled_to_sum,
     soft,
+    sums_of_largest_in_rows,
     top_k,
+    top_k_in_rows,
 )
 
 vectors = arrays(float, st.integers(1, 30), elements=st.floats(-1e3, 1e3))
@@ -60,11 +62,23 @@ def test_the_kth_largest_of_many_is_that_of_all_sorted(seed, n, share, tied):
 
 # issue 16, item 2
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (40, 3), (900, 20), (2048, 20), (2050, 1), (300, 300)])
-def test_the_kth_largest_of_each_row_is_that_of_all_sorted_ties_included(n, k):
+def test_the_largest_of_each_row_are_those_of_all_sorted_ties_included(n, k):
     rng = np.random.default_rng(n + k)
-    for values in (rng.standard_normal((7, n)), rng.integers(3, size=(7, n)).astype(float), np.zeros((7, n))):
-        expected = np.sort(values, axis=1)[:, n - k]
-        np.testing.assert_array_equal(rspca.linalg.vectors.kth_largest_in_rows(values, k), expected)
+    infinite = rng.random((7, n))
+    infinite[:, rng.permutation(n)[: k // 2]] = np.inf
+    signed = rng.standard_normal((7, n))
+    np.testing.assert_allclose(sums_of_largest_in_rows(signed, k), np.sort(signed, axis=1)[:, n - k :].sum(axis=1))
+    for sizes in (np.abs(signed), rng.integers(3, size=(7, n)).astype(float), np.zeros((7, n)), infinite):
+        expected = np.sort(np.argsort(-sizes, axis=1, kind="stable")[:, :k], axis=1)
+        np.testing.assert_array_equal(top_k_in_rows(sizes, k), expected)
+        np.testing.assert_allclose(sums_of_largest_in_rows(sizes, k), np.sort(sizes, axis=1)[:, n - k :].sum(axis=1))
+
+
+@pytest.mark.parametrize(("n", "k"), [(12, 4), (2048, 20)])
+def test_in_rows_of_values_that_are_equal_up_to_rounding_the_lowest_are_chosen(n, k):
+    sizes = 1.0 + 1e-14 * np.random.default_rng(0).standard_normal((5, n))
+    sizes[:, n // 2] = 2.0
+    np.testing.assert_array_equal(top_k_in_rows(sizes, k), np.tile([*range(k - 1), n // 2], (5, 1)))
 
 
 def test_the_kth_largest_is_found_where_a_sample_misleads():

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from support.exact_cases import exact_gram, exactly_deflated, rounded
+from threadpoolctl import threadpool_limits
 
 import rspca
 from rspca.algorithm.deflate import schur
-from rspca.operators import Centered, as_operator
-from rspca.operators.dense import DenseOperator, moments_of
+from rspca.operators import Centered, as_operator, dense
+from rspca.operators.dense import LANE_FEATURES, DenseOperator, moments_of
 from rspca.operators.moments import WithMoments
 from rspca.operators.prepared import prepared
 from rspca.operators.tall import FEATURES_A_COMPONENT, MOST_FEATURES, FormedGram, gram_is_cheaper
@@ -86,9 +87,27 @@ def test_rows_that_are_ordered_do_not_cost_digits():  # issue 16, item 3
     op = DenseOperator(X)
     moments = WithMoments(op).moments()
     assert np.all(moments.lengths**2 <= 101 * np.sum((X - X.mean(axis=0)) ** 2, axis=0))
-    first = moments_of(lambda: iter([X]), np.full(3, 1e9))
+    first = moments_of(lambda: iter([X]), lambda rows: (slice(0, 4000), rows), np.full(3, 1e9))
     Z = X - X.mean(axis=0)
     np.testing.assert_allclose(first.about(X.mean(axis=0), 4000).gram, Z.T @ Z, rtol=1e-12, atol=1e-12 * np.sum(Z**2))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [5, LANE_FEATURES + 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_are_those_of_all_rows_at_once_in_lanes_and_in_place(threads, n, weighted, monkeypatch):
+    # issue 16, item 3
+    monkeypatch.setattr(dense, "MOMENTS_BYTES", 1)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((900, n)) + 30.0).astype(np.float32)
+    weights = rng.random(900) if weighted else np.ones(900)
+    with threadpool_limits(threads, user_api="blas"):
+        op = DenseOperator(X)
+        moments = op.weighted_moments(weights) if weighted else op.moments()
+    Z = X - moments.shift
+    np.testing.assert_allclose(moments.sums, weights @ Z, rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(moments.gram, (Z.T * weights) @ Z, rtol=1e-12, atol=1e-10)
+    assert np.array_equal(moments.gram, moments.gram.T)
 
 
 def test_moments_take_one_pass_and_none_after_that():  # issue 16, items 3 and 7

@@ -62,7 +62,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
             before, best = ends[0].support, ends[:count]
             del pool  # its Gram matrix, before the next is made
             pool = pool_around(op, choice, [(end.support, end.loadings) for end in best], work)
-            ends = exchanged(pool, k, best, choice) if number else searched(pool, k, best, choice)
+            ends = exchanged(pool, k, best, choice) if number else exchanged_or_searched(pool, k, best, choice)
             stayed = np.array_equal(before, ends[0].support)
             if stayed:
                 break
@@ -79,6 +79,18 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
 def supports_of_next_pool(k: int) -> int:
     """Return around how many supports the pool after the first is made: more if local optima differ more."""
     return max(budgets.NEXT_POOL_SUPPORTS, k // budgets.NEXT_POOL_K_A_SUPPORT)
+
+
+def exchanged_or_searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
+    """Return what exchanges make of the ends; what a search finds if they show that features of the pool are better.
+
+    Of supports with many local optima, exchanges show too little.
+    """
+    if supports_of_next_pool(k) > budgets.NEXT_POOL_SUPPORTS:
+        return searched(pool, k, ends, choice)
+    better = exchanged(pool, k, ends, choice)
+    stays = np.array_equal(ends[0].support, better[0].support)
+    return better if stays else searched(pool, k, better, choice)
 
 
 def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:

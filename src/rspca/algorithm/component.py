@@ -200,7 +200,7 @@ def route_of(task: Task) -> Route:
     """Return a sketch of large data, or the data themselves, and those whose Gram matrix is in memory."""
     op, k, options = task.op, task.k, task.options
     if op.shape[0] * op.shape[1] <= budgets.SKETCH_MIN_ENTRIES or op.undeflated.gram_in_memory:
-        return FullData(op)
+        return FullData(op, pairs=task.work.leading_pairs(op))
     return SketchedData(op, task.work.rows(k), stage1_effort(op, k, options.tol, polished=options.polish))
 
 

@@ -19,8 +19,8 @@ from rspca.operators.base import OperatorMixin
 class FullData:
     """X in place of a sketch of it: the same questions, answered exactly."""
 
-    def __init__(self, op: OperatorMixin, tol: float | None = None) -> None:
-        self.source, self.tol = op, budgets.LEADING_TOL if tol is None else tol
+    def __init__(self, op: OperatorMixin, tol: float = budgets.LEADING_TOL, pairs: Pairs | None = None) -> None:
+        self.source, self.tol, self._known = op, tol, pairs
 
     def directions(self) -> list[Array]:
         """Return the direction of largest variance, to residual tol."""
@@ -28,7 +28,7 @@ class FullData:
 
     @cached_property
     def _pairs(self) -> Pairs:
-        return ritz_pairs(self.source, 1, tol=self.tol)
+        return ritz_pairs(self.source, 1, tol=self.tol) if self._known is None else self._known
 
     def near_leading(self, count: int) -> Array | None:
         """Return rough leading directions as columns, so many, if finding the first of them showed others."""

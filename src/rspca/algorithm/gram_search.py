@@ -17,7 +17,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_swaps import SwappedSupport, swap_path, symmetric
 from rspca.base.types import Array
-from rspca.linalg.vectors import TIED, coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
+from rspca.linalg.vectors import TIED, coarse, decreasing_order, sums_of_largest_in_rows, top_k, top_k_in_rows
 from rspca.operators.base import chunks
 
 Multiply = Callable[[Array], Array]
@@ -207,11 +207,9 @@ def fourth_powers_of_rows(A: Array) -> Array:
 
 def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
     """Return the sum of the k largest squared entries of some rows."""
-    p, sums = len(A), np.empty(len(rows))
-    for part in chunks(len(rows), 8 * p, 8 * budgets.SEARCH_BLOCK_ENTRIES):
-        squares = A[rows[part]] ** 2
-        squares.partition(p - k, axis=1)
-        sums[part] = squares[:, p - k :].sum(axis=1)
+    sums = np.empty(len(rows))
+    for part in chunks(len(rows), 8 * len(A), 8 * budgets.SEARCH_BLOCK_ENTRIES):
+        sums[part] = sums_of_largest_in_rows(A[rows[part]] ** 2, k)
     return sums
 
 
@@ -403,16 +401,9 @@ def gradients_of(A: Array, S: Array, v: Array) -> Array:
 
 def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
     """Return the sorted indices of the k largest magnitudes of each row; ties go to the lowest index."""
-    size = np.abs(values)
     if choice.groups is not None:
-        return np.array([choice.largest(row, k) for row in size]).reshape(len(size), k)
-    level = kth_largest_in_rows(size, k)[:, None]
-    chosen = size >= (1.0 - TIED) * level
-    for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
-        above = size[row] > (1.0 + TIED) * level[row]
-        ties = np.flatnonzero(chosen[row] & ~above)
-        chosen[row, ties[k - np.count_nonzero(above) :]] = False
-    return columns_of(chosen)
+        return np.array([choice.largest(row, k) for row in np.abs(values)]).reshape(len(values), k)
+    return top_k_in_rows(np.abs(values), k)
 
 
 def joined(parts: list[Candidates]) -> Candidates:

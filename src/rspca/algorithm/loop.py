@@ -14,6 +14,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.deflate import Deflation, schur
 from rspca.algorithm.normalize import NORMALIZATIONS
 from rspca.algorithm.results import Component, OnComponent
+from rspca.base.threads import small_products_in_one_thread
 from rspca.base.types import Array, OnStep, Report, Step, no_report
 from rspca.linalg.vectors import first_largest, oriented, top_k
 from rspca.operators.base import OperatorMixin
@@ -104,13 +105,15 @@ def one_by_one(
             loadings = NORMALIZATIONS[normalization](op, candidate.support, candidate.loadings)
             candidate = candidate._replace(loadings=loadings)
         proven = None if prove is None else prove(op, k, _component(op, candidate, 1.0, before)[0], report)
-        component, scores = _component(op, proven or candidate, unit, before)
+        with small_products_in_one_thread():
+            component, scores = _component(op, proven or candidate, unit, before)
         if loop.on_component is not None:  # before the step: what is reported as found has been stored
             loop.on_component(component)
         report("component", number, component.variance / unit**2)
         found.append(component)
         if number + 1 < len(finders):
-            op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
+            with small_products_in_one_thread():
+                op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
     return found
 
 

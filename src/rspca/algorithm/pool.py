@@ -109,7 +109,7 @@ def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice:
 def _pool_of(op: OperatorMixin, gram: Array, features: Array, *, complete: bool) -> Pool:
     np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
     if 2 * op.shape[0] >= len(features):
-        return Pool(features, gram, complete, gram.__matmul__)
+        return Pool(features, gram, complete, lambda V: (V.T @ gram).T)  # a third less time than gram @ V
     part = op if len(features) == op.shape[1] else op.restrict(features)
     return Pool(features, gram, complete, part.gram)
 

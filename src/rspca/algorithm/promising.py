@@ -11,7 +11,7 @@ from rspca.algorithm.alike import nearest_features, take_leading_off
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.sketch import Rows, first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, columns_of, decreasing_order, kth_largest_in_rows, top_k
+from rspca.linalg.vectors import coarse, decreasing_order, top_k, top_k_in_rows
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -250,9 +250,5 @@ def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)
-    chosen = along >= kth_largest_in_rows(along, k)[:, None]
-    if np.count_nonzero(chosen) == k * len(along):
-        supports = columns_of(chosen)
-    else:  # ties
-        supports = np.argpartition(along, along.shape[1] - k, axis=1)[:, along.shape[1] - k :]
+    supports = top_k_in_rows(along, k)
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)

@@ -12,6 +12,7 @@ from rspca.algorithm.alike import Blocks, make_blocks, no_blocks
 from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
+from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -72,6 +73,25 @@ class SharedWork:
     @cached_property
     def _probed_rows(self) -> Rows:
         return independent(self.op, *self.op.gram_and_scores(self._probes.basis.pop()))
+
+    def leading_pairs(self, op: OperatorMixin) -> Pairs:
+        """Return leading eigenpairs of X'X as earlier components left it, the first of them accurate for all of X.
+
+        Later components start near what the first one showed, if that is enough: one block product takes the place of
+        the many products that a new search for the leading direction takes.
+        """
+        first, count = self._first_pairs, budgets.SEARCH_DIRECTIONS + self.n_components
+        if op is self.op:
+            return first
+        if first.vectors.shape[1] >= count:
+            pairs = pairs_within(op, first.vectors[:, :count])
+            if pairs.values[0] >= op.sq_norms.max():  # else a single feature has more variance: too much was taken off
+                return pairs
+        return ritz_pairs(op, 1, tol=budgets.LEADING_TOL)
+
+    @cached_property
+    def _first_pairs(self) -> Pairs:
+        return ritz_pairs(self.op, 1, tol=budgets.LEADING_TOL)
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""

@@ -125,6 +125,18 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
     return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
 
 
+def pairs_within(op: GramProducts, basis: Array) -> Pairs:
+    """Return approximate eigenpairs of X'X from one block product: the best in span(basis), after a power step.
+
+    The basis is orthonormal. Vectors have unit length, but are orthogonal only if they are eigenvectors.
+    """
+    images = op.gram(basis)
+    values, weights = np.linalg.eigh(basis.T @ images)
+    vectors = images @ weights[:, ::-1]
+    lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
+    return Pairs(np.maximum(values[::-1], 0.0), vectors / np.where(lengths > 0.0, lengths, 1.0))
+
+
 def _top(A: Array, count: int) -> Pairs:
     """Return leading eigenpairs of a symmetric matrix; computing one of them takes a third of the time of all."""
     if count == 1 and 1 < len(A) <= ONE_PAIR_SIZE and math.isfinite(float(A.sum())):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,30 +68,58 @@ def kth_largest(values: Array, k: int) -> float:
     return float(np.partition(values, n - k)[n - k])
 
 
-def kth_largest_in_rows(values: Array, k: int) -> Array:
-    """Return the k-th largest value of each row, 1 <= k <= n; for few of many several times as fast as partitioning.
+class LargeValues(NamedTuple):
+    """Values of each row among which are its largest, in the order of their columns; short rows end with -inf."""
 
-    The k-th largest of the maxima of blocks is a lower bound that not many other values reach.
+    values: Array
+    columns: Array
+
+
+def large_in_rows(values: Array, k: int, tied: float = 0.0) -> LargeValues:
+    """Return the k largest values of each row, 1 <= k <= n, and others; with `tied`, all that are as close to them.
+
+    Values that may tie must not be negative. The k-th largest of the maxima of blocks is a lower bound that not many
+    other values reach. For few of many this is several times as fast as partitioning the rows.
     """
     count, n = values.shape
     blocks = ROW_BLOCKS_PER_K * k
     width = n // blocks
     if width < ROW_BLOCK_MIN:
-        return np.asarray(np.partition(values, n - k, axis=1)[:, n - k])
-    maxima = values[:, : blocks * width].reshape(count, blocks, width).max(axis=2)
-    low = np.partition(maxima, blocks - k, axis=1)[:, blocks - k, None]
-    places = np.flatnonzero(values >= low)
+        low = np.partition(values, n - k, axis=1)[:, n - k, None]
+    else:  # entries of a block are a stride apart, so that maxima of neighboring blocks are taken at once
+        maxima = values[:, : blocks * width].reshape(count, width, blocks).max(axis=1)
+        low = np.partition(maxima, blocks - k, axis=1)[:, blocks - k, None]
+    places = np.flatnonzero(values >= ((1.0 - tied) * low if tied else low))
     rows = places // n
     reached = np.bincount(rows, minlength=count)
-    above = np.full((count, int(reached.max())), -np.inf)
-    above[rows, np.arange(len(rows)) - np.repeat(np.cumsum(reached) - reached, reached)] = values.ravel()[places]
-    return np.asarray(np.partition(above, above.shape[1] - k, axis=1)[:, above.shape[1] - k])
+    order = np.arange(len(rows)) - np.repeat(np.cumsum(reached) - reached, reached)
+    large = np.full((count, int(reached.max(initial=0))), -np.inf)
+    columns = np.zeros(large.shape, dtype=np.intp)
+    large[rows, order], columns[rows, order] = values.ravel()[places], places - n * rows
+    return LargeValues(large, columns)
 
 
-def columns_of(chosen: Array) -> Array:
-    """Return the columns that are chosen in each row of a mask, sorted; all rows must have as many."""
-    places = np.flatnonzero(chosen)  # ten times as fast as the indices of both axes
-    return (places % chosen.shape[1]).reshape(len(chosen), -1)
+def sums_of_largest_in_rows(values: Array, k: int) -> Array:
+    """Return the sum of the k largest values of each row, 1 <= k <= n."""
+    return np.asarray(_largest_last(large_in_rows(values, k).values, k).sum(axis=1))
+
+
+def _largest_last(values: Array, k: int) -> Array:
+    """Return the k largest values of each row, the least of them first."""
+    rest = values.shape[1] - k
+    return np.partition(values, rest, axis=1)[:, rest:]
+
+
+def top_k_in_rows(sizes: Array, k: int) -> Array:
+    """Return the sorted indices of the k largest magnitudes of each row; ties up to rounding go to the lowest index."""
+    large, columns = large_in_rows(sizes, k, 2.0 * TIED)
+    level = _largest_last(large, k)[:, :1]
+    chosen = large >= (1.0 - TIED) * level
+    for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
+        above = large[row] > (1.0 + TIED) * level[row]
+        ties = np.flatnonzero(chosen[row] & ~above)
+        chosen[row, ties[k - np.count_nonzero(above) :]] = False
+    return columns[chosen].reshape(len(sizes), k)
 
 
 def largest_values(values: Array, count: int) -> Array:

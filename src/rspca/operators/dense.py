@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from rspca.base.memory import check_room
-from rspca.base.threads import in_lanes, sum_in_lanes
+from rspca.base.threads import in_lanes, lane_count, sum_in_lanes
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
@@ -48,9 +48,14 @@ FAR_SHIFT = 100.0
 digits of sixteen would be lost."""
 EPS = float(np.finfo(np.float64).eps)
 """Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
+LANE_FEATURES = 512
+"""Features up to which lanes multiply blocks of rows, each into a Gram matrix of 2 MB at most that is then added. The
+Gram matrix of more features, or in one lane, is added up in place, in threads of BLAS: benchmarks/users.py."""
 MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
 """Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
 benchmarks/users.py."""
+
+Part = TypeVar("Part")
 
 
 @returned_by("restrict")
@@ -181,6 +186,8 @@ class DenseOperator(InMemory):
         if few is not None:
             cached = self._fused  # columns of X by rows are worth caching; contiguous columns are read as fast again
             scores = (self.restrict(few).matmat(V[few]) if cached else self.columns(few) @ V[few]) - shift
+            if V.ndim == 2 and cached and weights is None:
+                return self._transposed_one_by_one(scores), scores
             return np.asarray(self.rmatmat(_weighed(weights, scores)), dtype=np.float64), scores
         if self._direct and self.X.nbytes <= 2 * in_memory.CACHE_BYTES:
             self._meter.add(self._share)
@@ -192,40 +199,53 @@ class DenseOperator(InMemory):
         if self._direct and weights is None and V.ndim == 2 and V.shape[1] <= FEW_VECTORS:
             return self._one_by_one(V, np.broadcast_to(shift, V.shape[1]))
         self._meter.add(self._share)
-        out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64)
+        out = np.zeros((self.shape[1], *V.shape[1:]), dtype=np.float64, order="F")
         scores = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
 
         def products(part: slice) -> Array:
             rows = self._rows(part)
             scores[part] = rows @ V - shift
-            return rows.T @ _weighed(None if weights is None else weights[part], scores[part])
+            weighed = _weighed(None if weights is None else weights[part], scores[part])
+            return np.asarray((weighed.T @ rows).T)  # for a block of columns a tenth less time than rows.T @ scores
 
         in_lanes(products, self._blocks(), lambda product: np.add(out, product, out=out))
         return out, scores
 
     def _one_by_one(self, V: Array, shift: Array) -> tuple[Array, Array]:
         """X'T and T = X V - 1 shift' of a few vectors, one after another for rows that are in cache."""
+        V, scores = np.asfortranarray(V), np.empty((self.shape[0], V.shape[1]), dtype=self._dtype, order="F")
+
+        def score(part: slice) -> None:
+            for column, own in enumerate(scores[part].T):
+                own[:] = self.X[part] @ V[:, column] - shift[column]
+
+        return self._transposed_one_by_one(scores, score), scores
+
+    def _transposed_one_by_one(self, scores: Array, score: Callable[[slice], None] | None = None) -> Array:
+        """X'T of a few vectors, one after another for rows that are in cache; `score` computes T of these rows."""
         self._meter.add(self._share)
-        V, out = np.asfortranarray(V), np.zeros((self.shape[1], V.shape[1]), order="F")
-        scores = np.empty((self.shape[0], V.shape[1]), dtype=self._dtype, order="F")
+        scores = scores if scores.flags.f_contiguous else np.asfortranarray(scores)
+        out = np.zeros((self.shape[1], scores.shape[1]), order="F")
 
         def products(part: slice) -> Array:
-            rows, own = self.X[part], scores[part]
-            product = np.empty(V.shape, dtype=self._dtype, order="F")
-            for column in range(V.shape[1]):
-                own[:, column] = rows @ V[:, column] - shift[column]
-                np.matmul(own[:, column], rows, out=product[:, column])
+            if score is not None:
+                score(part)
+            product = np.empty(out.shape, dtype=self._dtype, order="F")
+            for own, column in zip(scores[part].T, product.T, strict=True):
+                np.matmul(own, self.X[part], out=column)
             return product
 
         parts = chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, FEW_VECTORS_BYTES)
         in_lanes(products, parts, lambda product: np.add(out, product, out=out))
-        return out, scores
+        return out
 
     def _few_nonzeros(self, V: Array) -> Array | None:
-        """Return the non-zeros of a vector if gathering their columns is faster than multiplying all of X."""
-        if V.ndim > 1 or self.X.size <= GATHER_MIN_ENTRIES or not self._direct:
+        """Return the non-zeros of a few vectors if gathering their columns is faster than multiplying all of X."""
+        few = V.ndim == 1 or V.shape[1] <= FEW_VECTORS
+        if not few or self.X.size <= GATHER_MIN_ENTRIES or not self._direct:
             return None
-        places, share = nonzeros(V), GATHER_ROWS_SHARE if self._fused else GATHER_COLUMNS_SHARE
+        places = nonzeros(np.asarray(V.any(axis=1)) if V.ndim == 2 else V)
+        share = GATHER_ROWS_SHARE if self._fused else GATHER_COLUMNS_SHARE
         return places if len(places) <= self.shape[1] * share else None
 
     def columns(self, support: Array, /) -> Array:
@@ -247,7 +267,7 @@ class DenseOperator(InMemory):
     def _gram_by_rows(self, support: Array, roots: Array | None) -> Array:
         self._meter.add(self._part(support))
         out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
-        for part in chunks(self.shape[0], self.shape[1] * 8):
+        for part in chunks(self.shape[0], max(1, len(support)) * 8):
             rows = self._rows(part) if whole else self._rows_of(part, support)
             out.add(_weighed(None if roots is None else roots[part], np.asarray(rows, dtype=np.float64)))
         return out.matrix()
@@ -263,7 +283,7 @@ class DenseOperator(InMemory):
     def _gram_between(self, rows: Array, columns: Array, weights: Array | None) -> Array:
         self._meter.add(self._part(rows) + self._part(columns))
         out = np.zeros((len(rows), len(columns)))
-        for part in chunks(self.shape[0], self.shape[1] * 8):
+        for part in chunks(self.shape[0], max(1, len(rows) + len(columns)) * 8):
             left, right = self._rows_of(part, rows), self._rows_of(part, columns)
             left = _weighed(None if weights is None else weights[part], np.asarray(left, dtype=np.float64))
             out += left.T @ np.asarray(right, dtype=np.float64)
@@ -281,11 +301,12 @@ class DenseOperator(InMemory):
         m, n = self.shape
         some = self._rows(slice(0, m, max(1, m // SUMMED_ROWS)))
 
-        def rows() -> Iterator[Array]:
+        def blocks() -> Iterator[slice]:
             self._meter.add(self._share)
-            return (self._rows(part) for part in moments_blocks(m, n))
+            return moments_blocks(m, n)
 
-        return moments_of(rows, near_means(np.asarray(some, dtype=np.float64)), weights)
+        near = near_means(np.asarray(some, dtype=np.float64))
+        return moments_of(blocks, lambda part: (part, self._rows(part)), near, weights)
 
     @property
     def moments_in_float64(self) -> bool:  # type: ignore[override]
@@ -335,7 +356,7 @@ class DenseOperator(InMemory):
         def score(part: slice) -> None:
             out[part] = np.asarray(self._rows(part), dtype=np.float64) @ loadings
 
-        in_lanes(score, chunks(self.shape[0], self.shape[1] * 8))
+        in_lanes(score, chunks(self.shape[0], self.shape[1] * 8, BLOCK_BYTES // 4))  # each lane has a copy
         return out
 
     def column_sums(self) -> Array:
@@ -455,33 +476,68 @@ def moments_blocks(m: int, n: int) -> Iterator[slice]:
     return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
 
 
-def moments_of(rows: Callable[[], Iterable[Array]], shift: Array, weights: Array | None = None) -> Moments:
+def moments_of(
+    blocks: Callable[[], Iterable[Part]],
+    rows: Callable[[Part], tuple[slice, Array]],
+    shift: Array,
+    weights: Array | None = None,
+    *,
+    most: int | None = None,
+) -> Moments:
     """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
 
-    Rows that are ordered may have told little of the others, and a shift far from the mean costs digits.
+    `rows(block)` are places among all rows, and the rows; it is called in lanes, at most so many. Rows that are ordered
+    may have told little of the others, and a shift far from the mean costs digits.
     """
-    moments, m = _moments_about(rows(), shift, weights)
+    moments, m = _moments_about(blocks(), rows, shift, weights, most)
     with np.errstate(over="ignore", invalid="ignore"):
         squares, off = np.diagonal(moments.gram), moments.sums / m
         far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
-    return _moments_about(rows(), np.where(far, shift + off, shift), weights)[0] if far.any() else moments
+    if not far.any():
+        return moments
+    return _moments_about(blocks(), rows, np.where(far, shift + off, shift), weights, most)[0]
 
 
-def _moments_about(blocks: Iterable[Array], shift: Array, weights: Array | None) -> tuple[Moments, float]:
+def _moments_about(
+    blocks: Iterable[Part],
+    rows: Callable[[Part], tuple[slice, Array]],
+    shift: Array,
+    weights: Array | None,
+    most: int | None,
+) -> tuple[Moments, float]:
     """Return the moments of blocks of rows about a shift, and how many rows there are, or their total weight."""
     n = len(shift)
-    sums, products, m = np.zeros(n), GramSum(n), 0
+    sums, gram, m, alone = np.zeros(n), GramSum(n), 0, lane_count(most) == 1
+    in_place = alone or n > LANE_FEATURES
+
+    def moments(block: Part) -> tuple[Array, Array, int]:
+        part, given = rows(block)
+        near = np.asarray(given, dtype=np.float64)
+        near = near - shift if shift.any() else near
+        each = np.ones(len(near)) if weights is None else weights[part]
+        # threads of NumPy's BLAS would spin while those of SciPy's add up the Gram matrix in place
+        total = each @ near if alone or not in_place else np.einsum("i,ij->j", each, near)
+        near = _weighed(None if weights is None else np.sqrt(each), near)
+        return total, near if in_place else near.T @ near, len(near)
+
+    def add(found: tuple[Array, Array, int]) -> None:
+        nonlocal m
+        np.add(sums, found[0], out=sums)
+        if in_place:
+            gram.add(found[1])
+        else:
+            gram.add_product(found[1])
+        m += found[2]
+
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks:
-            rows = np.asarray(block, dtype=np.float64)
-            rows = rows - shift if shift.any() else rows
-            each = np.ones(len(rows)) if weights is None else weights[m : m + len(rows)]
-            sums += each @ rows
-            products.add(rows if weights is None else _weighed(np.sqrt(each), rows))
-            m += len(rows)
-    gram = products.matrix()
+        if in_place:
+            for block in blocks:
+                add(moments(block))
+        else:
+            in_lanes(moments, blocks, add, most=most)
+    matrix = gram.matrix()
     total = float(m if weights is None else weights.sum())
-    return Moments(shift, sums, gram, np.sqrt(np.diagonal(gram))), total
+    return Moments(shift, sums, matrix, np.sqrt(np.diagonal(matrix))), total
 
 
 def near_means(rows: Array) -> Array:

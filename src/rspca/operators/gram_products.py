@@ -11,7 +11,7 @@ from rspca.operators.blocks import BLOCK_BYTES, as_float64, chunks
 from rspca.operators.moments_about import Moments, moments_about_zero
 from rspca.operators.products import Products
 
-GRAM_COLUMNS_BYTES = 1 << 23
+GRAM_COLUMNS_BYTES = 1 << 22
 """Bytes of a block of columns, in float64, from which a Gram matrix is computed block by block: benchmarks/speed.py."""
 
 
@@ -37,8 +37,10 @@ class GramProducts(Products):
             left = as_float64(self.columns(support[rows]))
             for columns in parts[: number + 1]:
                 right = left if columns is rows else as_float64(self.columns(support[columns]))
-                out[rows, columns] = left.T @ right
+                np.matmul(left.T, right, out=out[rows, columns])
                 out[columns, rows] = out[rows, columns].T
+                del right  # before the next columns are read
+            del left
         return out
 
     def gram_to_read(self, support: Array) -> Array:

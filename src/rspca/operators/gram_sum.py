@@ -20,6 +20,10 @@ class GramSum:
         """Add the products of a block of rows in float64, by rows."""
         self.triangle = dsyrk(1.0, rows.T, beta=1.0, c=self.triangle, overwrite_c=1, lower=1)
 
+    def add_product(self, product: Array) -> None:
+        """Add the products of rows that were multiplied before: a symmetric matrix, by rows."""
+        np.add(self.triangle, product.T, out=self.triangle)
+
     def matrix(self) -> Array:
         """Return the whole matrix; nothing can be added afterwards."""
         return with_upper_triangle(self.triangle).T

@@ -276,11 +276,13 @@ class BlockOperator(DataOperator):
         if scipy.sparse.issparse(first):
             return self._sparse_moments(weights)
         shift = near_means(np.asarray(first, dtype=np.float64))
-        return moments_of(
-            lambda: (rows[some] for _, rows in self._stream() for some in moments_blocks(*rows.shape)),
-            shift,
-            weights,
-        )
+        return moments_of(self._short_blocks, lambda block: block, shift, weights, most=1)
+
+    def _short_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield rows, some of a block at a time, and their places; they may be overwritten after the next ones."""
+        for part, rows in self._stream():
+            for some in moments_blocks(*rows.shape):
+                yield slice(part.start + some.start, part.start + some.stop), rows[some]
 
     def _sparse_moments(self, weights: Array | None) -> Moments:
         """Sums and Gram matrix of sparse rows about zero, in one read."""
