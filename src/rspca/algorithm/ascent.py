@@ -82,9 +82,9 @@ def supports_of_next_pool(k: int) -> int:
 
 
 def exchanged_or_searched(pool: Pool, k: int, ends: list[Polished], choice: Choice) -> list[Polished]:
-    """Return what exchanges make of the ends; what a search finds if they show that features of the pool are better.
+    """Exchange features of the ends with the pool; search the pool too if that changes the best support.
 
-    Of supports with many local optima, exchanges show too little.
+    Large supports have many local optima, at which exchanges stop: for these the pool is searched in any case.
     """
     if supports_of_next_pool(k) > budgets.NEXT_POOL_SUPPORTS:
         return searched(pool, k, ends, choice)

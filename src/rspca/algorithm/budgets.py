@@ -336,8 +336,9 @@ benchmarks/budgets.py."""
 NEXT_POOL_K_A_SUPPORT = 8
 """Features of a support for each support around which the next pool is made, if these are more. With 3 supports, ten
 components of 50 SNPs of HapMap3 have 0.1 % less variance, the mean of five seeds that vary by 0.1 %; ten components of
-20 have as much, in less time. Where this asks for more supports, the next pool is searched in any case: with exchanges
-alone unless they gain, these components have 0.07 % less variance, and ten of 20 as much: not tuned otherwise."""
+20 have as much, in less time. Where this asks for more supports, the next pool is searched in any case. If that were
+done only after exchanges that gain, ten of 50 would have 0.07 % less variance, and ten of 20 as much: not tuned
+otherwise."""
 NEXT_POOL_WORTH = 0.25
 """Worth of features near such a support, as a share of its feature that is worth least: not tuned."""
 NEXT_POOL_FEATURES = 256

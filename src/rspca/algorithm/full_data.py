@@ -23,7 +23,7 @@ class FullData:
         self.source, self.tol, self._known = op, tol, pairs
 
     def directions(self) -> list[Array]:
-        """Return the direction of largest variance, to residual tol."""
+        """Return the direction of largest variance: to residual tol, or rough if it was given so."""
         return [self._pairs.vectors[:, 0]]
 
     @cached_property

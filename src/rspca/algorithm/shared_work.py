@@ -75,10 +75,10 @@ class SharedWork:
         return independent(self.op, *self.op.gram_and_scores(self._probes.basis.pop()))
 
     def leading_pairs(self, op: OperatorMixin) -> Pairs:
-        """Return leading eigenpairs of X'X as earlier components left it, the first of them accurate for all of X.
+        """Return leading eigenpairs of X'X as earlier components left it: accurate for the first component, then rough.
 
-        Later components start near what the first one showed, if that is enough: one block product takes the place of
-        the many products that a new search for the leading direction takes.
+        For later components they are sought in the span of those of the first, by one block product. Where that span
+        has too few vectors, or too little is left in it, they are computed from what is left, accurately.
         """
         first, count = self._first_pairs, budgets.SEARCH_DIRECTIONS + self.n_components
         if op is self.op:

@@ -486,8 +486,8 @@ def moments_of(
 ) -> Moments:
     """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
 
-    `rows(block)` are places among all rows, and the rows; it is called in lanes, at most so many. Rows that are ordered
-    may have told little of the others, and a shift far from the mean costs digits.
+    `rows(block)` returns the places of a block among all rows, and its rows; it is called in `most` lanes at most. The
+    shift may come from rows that differ from the others, and a shift far from the mean costs digits.
     """
     moments, m = _moments_about(blocks(), rows, shift, weights, most)
     with np.errstate(over="ignore", invalid="ignore"):
