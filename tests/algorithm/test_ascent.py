@@ -10,7 +10,7 @@ from rspca.algorithm import budgets, component, full_data
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.route import Route
-from rspca.algorithm.sketch import Sketch
+from rspca.algorithm.sketch import learned_sketch
 from rspca.algorithm.sketched_data import Effort, SketchedData
 from rspca.linalg.vectors import l1_l2_maximizer, top_k
 from rspca.operators import as_operator
@@ -29,12 +29,12 @@ def silent(*_):
 
 def counted(op, effort=None):
     """Return the route on a sketch, which counts from now on how often X confirms a vector."""
-    route = SketchedData(op, None, effort or Effort(1e-4))
+    route = SketchedData.learned(op, None, effort or Effort(1e-4))
     route.asked, confirm = 0, route.sketch.confirm
 
-    def count(x):
+    def count(x, scores=None):
         route.asked += 1
-        return confirm(x)
+        return confirm(x, scores)
 
     route.sketch.confirm = count
     return route
@@ -53,7 +53,7 @@ def test_single_features_to_start_from_are_all_or_as_many_as_the_budget_allows(m
 
 
 def test_a_sketch_gives_the_largest_gradients_or_all_if_few_would_be_left_out():
-    sketch = Sketch(planted(60, 100))
+    sketch = learned_sketch(planted(60, 100))
     gradient = np.random.default_rng(0).standard_normal(100)
     assert sketch.features(gradient, 79).tolist() == top_k(np.abs(gradient), 79).tolist()
     assert len(sketch.features(gradient, 80)) == 100
@@ -139,7 +139,7 @@ def test_both_routes_answer_the_same_questions():  # issue 16, item 9
     for kind in (FullData, SketchedData):
         assert questions - {"source"} <= vars(kind).keys()
     op = planted(60, 400)
-    for route in (FullData(op), SketchedData(op, None, Effort(1e-4))):
+    for route in (FullData(op), SketchedData.learned(op, None, Effort(1e-4))):
         assert route.source is op
         assert route.leading_rows(3).shape == (400, 3)
         end = route.relaxed(12, route.directions(), max_iter=100, tol=1e-7, report=silent)

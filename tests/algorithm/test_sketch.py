@@ -12,7 +12,7 @@ from rspca.algorithm import sketch as sketch_module
 from rspca.algorithm.deflate import DEFLATIONS
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.full_data import FullData
-from rspca.algorithm.sketch import Rows, Sketch, first_rows
+from rspca.algorithm.sketch import Rows, Sketch, first_rows, learned_sketch
 from rspca.algorithm.sketched_data import Effort, SketchedData, stage1_effort
 from rspca.linalg.vectors import l1_l2_maximizer
 from rspca.operators import Centered, as_operator
@@ -43,7 +43,7 @@ def kinds():
 @pytest.mark.parametrize("kind", ["dense", "float32", "Fortran order", "sparse"])
 def test_a_sketch_never_promises_more_variance_than_there_is_and_all_of_it_where_it_has_learned(kind):
     op = Centered(as_operator(kinds()[kind]))
-    sketch = Sketch(op)
+    sketch = learned_sketch(op)
     rng = np.random.default_rng(1)
     close = 1e-4 if kind == "float32" else 1e-9
     every = np.arange(op.shape[1])
@@ -61,7 +61,7 @@ def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column
     X, _ = planted(strength=1.0)
     X *= np.linspace(1.0, 1.02, X.shape[1])  # the columns that vary most are not the planted ones
     op = Centered(as_operator(X))
-    v = Sketch(op).directions()[0]
+    v = learned_sketch(op).directions()[0]
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
     assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
@@ -73,14 +73,14 @@ def test_a_sketch_asks_until_its_leading_direction_is_one_of_x_and_no_longer(res
     X, _ = planted(200, 1500, strength=1.0)
     residuals = []
 
-    def confirm(sketch, v):
-        seen = original(sketch, v)
+    def confirm(sketch, v, scores=None):
+        seen = original(sketch, v, scores)
         residuals.append(np.linalg.norm(seen.gradient - seen.variance * v) / seen.variance)
         return seen
 
     original = Sketch.confirm
     monkeypatch.setattr(Sketch, "confirm", confirm)
-    Sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))), residual=residual)
+    learned_sketch(Centered(as_operator(unit * X * np.linspace(1.0, 1.1, 1500))), residual=residual)
     assert len(residuals) >= 2
     assert residuals[-1] <= (residual or budgets.SKETCH_RESIDUAL)
     assert min(residuals[:-1]) > (residual or budgets.SKETCH_RESIDUAL)
@@ -92,7 +92,7 @@ def test_the_first_component_of_many_features_starts_from_a_direction_that_has_c
     assert stage1_effort(op, 65, 1e-7, polished=True).residual == budgets.SKETCH_RESIDUAL_FIRST
     assert stage1_effort(op, 64, 1e-7, polished=True).residual is None
     assert stage1_effort(later, 65, 1e-7, polished=True).residual is None
-    route = SketchedData(op, None, Effort(1e-5, residual=1e-3))
+    route = SketchedData.learned(op, None, Effort(1e-5, residual=1e-3))
     v = route.directions()[0]
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 1e-3 * (v @ image)
@@ -126,18 +126,21 @@ def test_stage_one_on_a_sketch_ends_at_a_stationary_point_of_x_itself(kind, k):
     ],
 )
 def test_only_a_small_share_of_the_features_is_worth_several_starts(k, first, later):
+    def ends_may_differ(data, k):
+        return SketchedData.learned(data, None, stage1_effort(data, k, 1e-7, polished=True)).ends_may_differ(k)
+
     op = as_operator(planted()[0])
-    assert SketchedData(op, None, Effort(1e-5)).ends_may_differ(k) == first
+    assert ends_may_differ(op, k) == first
     deflated = DEFLATIONS["schur"](op, np.eye(op.shape[1])[0], op.columns(np.array([0]))[:, 0].astype(float), [])
-    assert SketchedData(deflated, None, Effort(1e-5)).ends_may_differ(k) == later
-    few = SketchedData(as_operator(planted(3000, 400)[0]), None, Effort(1e-5))
-    assert [few.ends_may_differ(few_k) for few_k in (40, 41)] == [True, False]  # a search in a pool follows
+    assert ends_may_differ(deflated, k) == later
+    few = as_operator(planted(3000, 400)[0])
+    assert [ends_may_differ(few, few_k) for few_k in (40, 41)] == [True, False]  # a search in a pool follows
 
 
 @pytest.mark.parametrize("new", [1e-6, 0.05, 0.5])
 def test_scores_of_a_sketch_stay_orthonormal_however_little_of_a_vector_is_new(new):
     op = as_operator(planted(60, 400)[0])
-    sketch, rng = Sketch(op), np.random.default_rng(2)
+    sketch, rng = learned_sketch(op), np.random.default_rng(2)
     x = rng.standard_normal(400)
     for _ in range(20):
         sketch.confirm(x)
@@ -161,7 +164,7 @@ def test_a_basis_leaves_out_what_is_small_beside_the_longest_column():
 
 
 def test_polishing_uses_the_features_of_largest_gradients_beside_those_in_use():
-    route = SketchedData(as_operator(planted(200, 1500)[0]), None, Effort(1e-4))
+    route = SketchedData.learned(as_operator(planted(200, 1500)[0]), None, Effort(1e-4))
     gradient = np.linspace(0.0, 1.0, 1500)
     v = np.zeros(1500)
     v[[3, 1499]] = 1.0
@@ -222,7 +225,7 @@ def test_a_few_features_that_go_together_are_found_where_noise_hides_them_and_al
 
 def test_to_confirm_reads_x_once_and_learns_a_row_without_another_product():
     op = as_operator(planted(60, 400)[0])
-    sketch, x = Sketch(op), np.random.default_rng(2).standard_normal(400)
+    sketch, x = learned_sketch(op), np.random.default_rng(2).standard_normal(400)
     before = op.passes
     op.gram_and_scores(x)
     once = op.passes - before
@@ -264,7 +267,7 @@ def test_the_rows_of_a_sketch_are_carried_over_to_what_components_leave():  # is
     np.testing.assert_allclose(U.T @ rows.left, 0.0, atol=1e-9)
     exact = left.rmatmat(rows.left).T
     np.testing.assert_allclose(rows.rows, exact, atol=1e-9 * np.abs(exact).max())
-    sketch = Sketch(left, first_rows(op, 4))
+    sketch = learned_sketch(left, first_rows(op, 4))
     x = np.random.default_rng(5).standard_normal(op.shape[1])
     assert sketch.confirm(x).variance == pytest.approx(float(x @ left.gram(x)), rel=1e-9)
     assert float(x @ sketch.gradient(x)) == pytest.approx(float(x @ left.gram(x)), rel=1e-7)
@@ -274,14 +277,14 @@ def test_a_sketch_of_sparse_data_begins_with_the_leading_direction():
     X = kinds()["sparse"]
     op = Centered(as_operator(X))
     leading = np.linalg.svd(X.toarray() - X.toarray().mean(axis=0), full_matrices=False)[2][0]
-    assert abs(Sketch(op).directions()[0] @ leading) > 0.99
+    assert abs(learned_sketch(op).directions()[0] @ leading) > 0.99
 
 
 def test_a_sketch_has_no_more_rows_than_the_data_have_directions():
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         X = (rng.standard_normal((300, 3)) @ rng.standard_normal((3, 4000))).astype(dtype)
-        sketch = Sketch(rspca.as_operator(X))
+        sketch = learned_sketch(rspca.as_operator(X))
         assert sketch._filled == 3
         for _ in range(5):
             sketch.confirm(rng.standard_normal(4000))
@@ -301,7 +304,7 @@ def test_a_sketch_begins_anew_where_earlier_components_explain_all_that_was_lear
 def test_a_sketch_and_the_data_tell_rough_leading_directions_only_where_they_know_enough():
     X = np.random.default_rng(0).standard_normal((400, 300)) * 0.98 ** np.arange(300)
     exact = np.linalg.svd(X, full_matrices=False)[2][0]
-    for data in (FullData(as_operator(X)), Sketch(as_operator(X), first_rows(as_operator(X), 3))):
+    for data in (FullData(as_operator(X)), learned_sketch(as_operator(X), first_rows(as_operator(X), 3))):
         rough = data.near_leading(8)
         assert rough.shape == (300, 8)
         assert abs(exact @ rough[:, 0]) > 0.9

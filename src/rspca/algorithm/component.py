@@ -20,7 +20,7 @@ from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_support
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.algorithm.sketch import first_count, most_rows
-from rspca.algorithm.sketched_data import SketchedData, stage1_effort
+from rspca.algorithm.sketched_data import SketchedData, near_features, stage1_effort
 from rspca.algorithm.small_search import is_small
 from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
 from rspca.base.arguments import argument
@@ -58,7 +58,7 @@ def check_memory(op: OperatorMixin, k: int, *, sketched: bool = True, n_componen
     if op.has_samples and gram_is_cheaper((m, n), n_components):
         check_room(3 * 8 * n**2, f"the Gram matrix of {n} features", "Choose fewer features.")
         return
-    columns = op.restricted_bytes(k)
+    columns = op.restricted_bytes(max(k, near_features(op, k) if n_components > 1 else 0))
     vectors = 8 * (budgets.POLISHED_DRAWS + n_components) * n
     if sketched and m * n > budgets.SKETCH_MIN_ENTRIES:
         size = working_set_size(op, k)
@@ -201,7 +201,7 @@ def route_of(task: Task) -> Route:
     op, k, options = task.op, task.k, task.options
     if op.shape[0] * op.shape[1] <= budgets.SKETCH_MIN_ENTRIES or op.undeflated.gram_in_memory:
         return FullData(op, pairs=task.work.leading_pairs(op))
-    return SketchedData(op, task.work.rows(k), stage1_effort(op, k, options.tol, polished=options.polish))
+    return SketchedData.learned(op, task.work.rows(k), stage1_effort(op, k, options.tol, polished=options.polish))
 
 
 def projected_relaxation(task: Task) -> Relaxation:

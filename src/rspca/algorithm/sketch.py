@@ -36,27 +36,22 @@ class Sketch:
     ascent on X (minorize-maximize). The sketch uses all earlier products, so few of them are needed.
     """
 
-    def __init__(
-        self, op: OperatorMixin, first: Rows | None = None, *, products: float = np.inf, residual: float | None = None
-    ) -> None:
+    def __init__(self, op: OperatorMixin, known: Rows, more_rows: int) -> None:
         m, n = op.shape
-        first = first_rows(op.undeflated, 1) if first is None else first
-        left, rows = op.deflated_rows(*first)
-        if not len(rows):  # earlier components explain all directions that were learned before
-            left, rows = first = first_rows(op, 1)
         self.source = op
-        self._size = int(min(most_rows(n), 2 * products)) + len(
-            first.rows
-        )  # for the leading direction, and for stage 1
+        self._size = more_rows + len(known.rows)
         self._left = np.empty((m, self._size), order="F")
         self._rows = np.empty((self._size, n))
         self._products = np.zeros((self._size, self._size))  # of the rows with each other, so far as compared
         self._filled = self._multiplied = 0
         self._decomposed: tuple[Array, Array] | None = None
         self._rounding = rounding_of(op)
-        self._add(left, rows)
-        del left, rows  # they are copied
-        self._converge_leading_direction(products, budgets.SKETCH_RESIDUAL if residual is None else residual)
+        self._add(*known)
+
+    def restricted_to(self, features: Array, part: OperatorMixin) -> Sketch:
+        """Return the sketch of some features; `part` is X[:, features], and products with it are learned from."""
+        known = Rows(self._left[:, : self._filled], np.take(self._rows[: self._filled], features, axis=1))
+        return Sketch(part, known, most_rows(len(features)))
 
     def features(self, gradient: Array, count: int) -> Array:
         """Return the `count` features with the largest gradients, or all if few would be left out."""
@@ -74,7 +69,7 @@ class Sketch:
         rows = self._rows[: self._filled]
         return (rows @ x) @ rows
 
-    def _converge_leading_direction(self, products: float, residual: float) -> None:
+    def converge_leading_direction(self, products: float, residual: float) -> None:
         """Add rows, as Lanczos steps do, until the leading direction is one of X, or after so many products."""
         used = 0
         while self._filled < self._size and used < products:
@@ -114,11 +109,14 @@ class Sketch:
         """Return the sketch of these features as an operator with q rows instead of m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
-    def confirm(self, x: Array) -> ConfirmedProduct:
-        """Multiply x by X and X' in one read, and learn from it."""
+    def confirm(self, x: Array, scores: Array | None = None) -> ConfirmedProduct:
+        """Multiply x by X and X' in one read, or by X' if the scores Xx are known, and learn from it."""
         if self._filled == self._size:
             self._drop_half()
-        image, scores = self.source.gram_and_scores(x)
+        if scores is None:
+            image, scores = self.source.gram_and_scores(x)
+        else:
+            image = np.asarray(self.source.rmatmat(scores), dtype=np.float64)
         self._add_scores(np.asarray(scores, dtype=np.float64), image)
         return ConfirmedProduct(image, float(x @ image))
 
@@ -171,6 +169,30 @@ class Sketch:
         self._products[:kept, :kept] = np.diag(values)
         self._filled = self._multiplied = kept
         self._decomposed = None
+
+
+def learned_sketch(
+    op: OperatorMixin,
+    first: Rows | None = None,
+    *,
+    products: float = np.inf,
+    residual: float | None = None,
+    more_rows: int | None = None,
+) -> Sketch:
+    """Return a sketch whose leading direction is one of X, up to this residual, or after so many products.
+
+    `first` has the rows from which it starts, of X before anything was taken off it. `residual` is SKETCH_RESIDUAL, and
+    the rows that may be added are `most_rows`, if not given.
+    """
+    first = first_rows(op.undeflated, 1) if first is None else first
+    known = Rows(*op.deflated_rows(*first))
+    if not len(known.rows):  # earlier components explain all directions that were learned before
+        known = first_rows(op, 1)
+    more_rows = most_rows(op.shape[1]) if more_rows is None else more_rows
+    sketch = Sketch(op, known, int(min(more_rows, 2 * products)))  # for the leading direction, and for stage 1
+    del known  # its rows are copied
+    sketch.converge_leading_direction(products, budgets.SKETCH_RESIDUAL if residual is None else residual)
+    return sketch
 
 
 def first_rows(op: OperatorMixin, n_components: int) -> Rows:

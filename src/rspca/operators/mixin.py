@@ -113,6 +113,10 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
             self._restriction = (np.array(support), part)
         return part
 
+    def forget_restriction(self) -> None:
+        """Free the columns that are cached, before many others are copied."""
+        self._restriction = None
+
     def _restricted(self, support: Array) -> OperatorMixin:
         self._restriction = None  # frees its memory before the next is made
         share = self._share * len(support) / self.shape[1]

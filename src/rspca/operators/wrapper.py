@@ -88,6 +88,11 @@ class Wrapper(OperatorMixin):
         """Numbers that one product reads."""
         return self.inner.entries
 
+    def forget_restriction(self) -> None:
+        """Free the columns that are cached, those of the wrapped data too."""
+        super().forget_restriction()
+        self.inner.forget_restriction()
+
     def restricted_bytes(self, k: int) -> int:
         """Bytes of the restricted data."""
         return self.inner.restricted_bytes(k)
