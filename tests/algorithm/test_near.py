@@ -1,4 +1,4 @@
-"""Later components of large X on the columns of a few features: fewer reads of X, and nothing that X does not confirm."""
+"""Later components of large X on the columns of a few features: fewer reads of X, which confirms every end."""
 
 import numpy as np
 import pytest
