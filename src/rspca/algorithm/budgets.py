@@ -84,23 +84,23 @@ SKETCH_MAX_SHARE = 0.8
 NEAR_FEATURES_PER_K = 8
 """Features of largest gradients whose columns are copied for a later component, as a multiple of k: steps are confirmed
 with these columns only. With 4 or 16, ten components of 1 % of HapMap3 have 3e-4 less variance (12 seeds):
-benchmarks/budgets.py."""
+benchmarks/users.py."""
 NEAR_MIN_FEATURES_PER_K = 5
-"""The same, at least: otherwise all of X is read each time. Not tuned."""
+"""The same, at least; with fewer, all of X is read each time: not tuned."""
 NEAR_MAX_SHARE = 0.1
 """Share of the features, as their number, at most. With 0.4, ten components of 5 % of 37,493 simulated SNPs have 7e-4
-less variance, and copying columns takes as long as the products that it saves."""
+less variance, and copying columns takes as long as the products that it saves: benchmarks/users.py."""
 NEAR_BYTES = 2**24
 """Bytes of X above which that is done, as reading less takes no more time than the steps; and bytes of these columns at
 most, or NEAR_BYTES_SHARE of X if that is more: limit of memory."""
 NEAR_BYTES_SHARE = 0.08
-"""See NEAR_BYTES."""
+"""Share of X that these columns are at most, where it is more than NEAR_BYTES: limit of memory."""
 NEAR_EXCHANGE_ROUNDS = 16
 """Exchanges of several features at once with these columns. With 0, ten components of 1 % of HapMap3 have 1.5e-3 less
-variance."""
+variance: benchmarks/users.py."""
 NEAR_LAST_EXCHANGES = 2
-"""The same with all of X, after those with the columns of some features; 4 have no more variance and take 7 % more time
-on ten components of 1 % of HapMap3."""
+"""The same with all of X, after those with the columns of some features. With 4, ten components of 1 % of HapMap3 have
+no more variance and take 7 % more time: benchmarks/users.py."""
 LEADING_TOL = 1e-4
 """Residual of the leading eigenvector, relative to its eigenvalue; it is only a start: benchmarks/budgets.py."""
 EXTRAPOLATION_MAX = 4.0
