@@ -10,10 +10,11 @@ from threadpoolctl import threadpool_limits
 
 import rspca
 from rspca.algorithm.deflate import schur
-from rspca.operators import Centered, as_operator, dense
-from rspca.operators.dense import LANE_FEATURES, DenseOperator, moments_of
+from rspca.operators import Centered, as_operator, summed_moments
+from rspca.operators.dense import DenseOperator
 from rspca.operators.moments import WithMoments
 from rspca.operators.prepared import prepared
+from rspca.operators.summed_moments import LANE_FEATURES, moments_of
 from rspca.operators.tall import FEATURES_A_COMPONENT, MOST_FEATURES, FormedGram, gram_is_cheaper
 
 
@@ -97,7 +98,7 @@ def test_rows_that_are_ordered_do_not_cost_digits():  # issue 16, item 3
 @pytest.mark.parametrize("weighted", [False, True])
 def test_moments_are_those_of_all_rows_at_once_in_lanes_and_in_place(threads, n, weighted, monkeypatch):
     # issue 16, item 3
-    monkeypatch.setattr(dense, "MOMENTS_BYTES", 1)
+    monkeypatch.setattr(summed_moments, "MOMENTS_BYTES", 1)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((900, n)) + 30.0).astype(np.float32)
     weights = rng.random(900) if weighted else np.ones(900)
