@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -72,18 +73,18 @@ def _moments_about(
 ) -> tuple[Moments, float]:
     """Return the moments of blocks of rows about a shift, and how many rows there are, or their total weight."""
     n = len(shift)
-    sums, gram, m, alone = np.zeros(n), GramSum(n), 0, lane_count(most) == 1
-    in_place = alone or n > LANE_FEATURES
+    sums, gram, m, of_block, of_product = np.zeros(n), GramSum(n), 0, _LaneMemory(), _LaneMemory()
+    in_place = lane_count(most) == 1 or n > LANE_FEATURES
+    # threads of NumPy's BLAS would spin while those of SciPy's add up the Gram matrix in place
+    without_blas = in_place and lane_count(most) > 1
 
     def moments(block: Part) -> tuple[Array, Array, int]:
         part, given = rows(block)
-        near = np.asarray(given, dtype=np.float64)
-        near = near - shift if shift.any() else near
+        near = _less_shift(given, shift, of_block)
         each = np.ones(len(near)) if weights is None else weights[part]
-        # threads of NumPy's BLAS would spin while those of SciPy's add up the Gram matrix in place
-        total = each @ near if alone or not in_place else np.einsum("i,ij->j", each, near)
+        total = np.einsum("i,ij->j", each, near) if without_blas else each @ near
         near = near if weights is None else times_rows(np.sqrt(each), near)
-        return total, near if in_place else near.T @ near, len(near)
+        return total, near if in_place else np.matmul(near.T, near, out=of_product.of_shape((n, n))), len(near)
 
     def add(found: tuple[Array, Array, int]) -> None:
         nonlocal m
@@ -103,3 +104,30 @@ def _moments_about(
     matrix = gram.matrix()
     total = float(m if weights is None else weights.sum())
     return Moments(shift, sums, matrix, np.sqrt(np.diagonal(matrix))), total
+
+
+def _less_shift(rows: Array, shift: Array, memory: _LaneMemory) -> Array:
+    """Return a block of rows less the shift, in float64: itself, or in memory that the next block will overwrite."""
+    shifted = shift.any()
+    if rows.dtype == np.float64 and not shifted:
+        return rows
+    near = memory.of_shape(rows.shape)
+    np.copyto(near, rows)  # converting and subtracting at once takes half as long again
+    return np.subtract(near, shift, out=near) if shifted else near
+
+
+class _LaneMemory(threading.local):
+    """Memory of each lane for one array, used again for each block: writing to new memory takes several times as long.
+
+    A lane goes on to its next block only after the sums have been added.
+    """
+
+    def __init__(self) -> None:
+        self._entries = np.empty(0)
+
+    def of_shape(self, shape: tuple[int, ...]) -> Array:
+        """Return an array by rows whose entries may be anything."""
+        size = int(np.prod(shape))
+        if len(self._entries) < size:
+            self._entries = np.empty(size)
+        return self._entries[:size].reshape(shape)
