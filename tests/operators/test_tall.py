@@ -111,6 +111,24 @@ def test_moments_are_those_of_all_rows_at_once_in_lanes_and_in_place(threads, n,
     assert np.array_equal(moments.gram, moments.gram.T)
 
 
+class WithoutProducts(np.ndarray):
+    """Weights that must not be multiplied by BLAS."""
+
+    def __matmul__(self, other):
+        raise AssertionError("NumPy's threads would spin against those of SciPy")
+
+
+@pytest.mark.parametrize("n", [5, LANE_FEATURES + 1])
+def test_rows_that_come_one_block_at_a_time_are_summed_in_one_library(n):
+    rows = np.random.default_rng(0).standard_normal((900, n))
+    weights = np.ones(900).view(WithoutProducts)
+    blocks = [slice(start, start + 300) for start in range(0, 900, 300)]
+    with threadpool_limits(2, user_api="blas"):
+        moments = moments_of(lambda: blocks, lambda part: (part, rows[part]), np.zeros(n), weights, most=1)
+    np.testing.assert_allclose(moments.sums, rows.sum(axis=0), rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(moments.gram, rows.T @ rows, rtol=1e-12, atol=1e-10)
+
+
 def test_moments_take_one_pass_and_none_after_that():  # issue 16, items 3 and 7
     op = as_operator(np.random.default_rng(0).standard_normal((500, 20)) + 1.0)
     rspca.decompose(op, 3, k=5)

@@ -76,7 +76,7 @@ def _moments_about(
     sums, gram, m, of_block, of_product = np.zeros(n), GramSum(n), 0, _LaneMemory(), _LaneMemory()
     in_place = lane_count(most) == 1 or n > LANE_FEATURES
     # threads of NumPy's BLAS would spin while those of SciPy's add up the Gram matrix in place
-    without_blas = in_place and lane_count(most) > 1
+    without_blas = in_place and lane_count() > 1
 
     def moments(block: Part) -> tuple[Array, Array, int]:
         part, given = rows(block)
