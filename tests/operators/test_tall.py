@@ -10,10 +10,11 @@ from threadpoolctl import threadpool_limits
 
 import rspca
 from rspca.algorithm.deflate import schur
-from rspca.operators import Centered, as_operator, dense
-from rspca.operators.dense import LANE_FEATURES, DenseOperator, moments_of
+from rspca.operators import Centered, as_operator, summed_moments
+from rspca.operators.dense import DenseOperator
 from rspca.operators.moments import WithMoments
 from rspca.operators.prepared import prepared
+from rspca.operators.summed_moments import LANE_FEATURES, moments_of
 from rspca.operators.tall import FEATURES_A_COMPONENT, MOST_FEATURES, FormedGram, gram_is_cheaper
 
 
@@ -97,7 +98,7 @@ def test_rows_that_are_ordered_do_not_cost_digits():  # issue 16, item 3
 @pytest.mark.parametrize("weighted", [False, True])
 def test_moments_are_those_of_all_rows_at_once_in_lanes_and_in_place(threads, n, weighted, monkeypatch):
     # issue 16, item 3
-    monkeypatch.setattr(dense, "MOMENTS_BYTES", 1)
+    monkeypatch.setattr(summed_moments, "MOMENTS_BYTES", 1)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((900, n)) + 30.0).astype(np.float32)
     weights = rng.random(900) if weighted else np.ones(900)
@@ -108,6 +109,24 @@ def test_moments_are_those_of_all_rows_at_once_in_lanes_and_in_place(threads, n,
     np.testing.assert_allclose(moments.sums, weights @ Z, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(moments.gram, (Z.T * weights) @ Z, rtol=1e-12, atol=1e-10)
     assert np.array_equal(moments.gram, moments.gram.T)
+
+
+class WithoutProducts(np.ndarray):
+    """Weights that must not be multiplied by BLAS."""
+
+    def __matmul__(self, other):
+        raise AssertionError("NumPy's threads would spin against those of SciPy")
+
+
+@pytest.mark.parametrize("n", [5, LANE_FEATURES + 1])
+def test_rows_that_come_one_block_at_a_time_are_summed_in_one_library(n):
+    rows = np.random.default_rng(0).standard_normal((900, n))
+    weights = np.ones(900).view(WithoutProducts)
+    blocks = [slice(start, start + 300) for start in range(0, 900, 300)]
+    with threadpool_limits(2, user_api="blas"):
+        moments = moments_of(lambda: blocks, lambda part: (part, rows[part]), np.zeros(n), weights, most=1)
+    np.testing.assert_allclose(moments.sums, rows.sum(axis=0), rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(moments.gram, rows.T @ rows, rtol=1e-12, atol=1e-10)
 
 
 def test_moments_take_one_pass_and_none_after_that():  # issue 16, items 3 and 7

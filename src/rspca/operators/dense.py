@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from rspca.base.memory import check_room
-from rspca.base.threads import in_lanes, lane_count, sum_in_lanes
+from rspca.base.threads import in_lanes, sum_in_lanes
 from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
@@ -17,6 +17,7 @@ from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chu
 from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
 from rspca.operators.permutations import permuted_array, strata_of
+from rspca.operators.summed_moments import moments_blocks, moments_of, near_means
 from rspca.operators.weighted_products import times_rows
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -43,19 +44,6 @@ few vectors at once BLAS copies X, which takes as long as four more of them: ben
 LANE_ENTRIES, MOST_LANES = 1 << 20, 8
 """Entries of X in each part that a lane multiplies, about, and parts at most; more threads wait for memory. Parts are
 the same for any number of lanes, and so is every bit of a product: benchmarks/users.py."""
-FAR_SHIFT = 100.0
-"""Arithmetic: ratio of a sum of squares about the shift to that about the mean from which a second pass is made: two
-digits of sixteen would be lost."""
-EPS = float(np.finfo(np.float64).eps)
-"""Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
-LANE_FEATURES = 512
-"""Features up to which lanes multiply blocks of rows, each into a Gram matrix of 2 MB at most that is then added. The
-Gram matrix of more features, or in one lane, is added up in place, in threads of BLAS: benchmarks/users.py."""
-MOMENTS_BYTES, MOMENTS_ROWS = 1 << 20, 256
-"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
-benchmarks/users.py."""
-
-Part = TypeVar("Part")
 
 
 @returned_by("restrict")
@@ -469,83 +457,6 @@ def fill_nan(rows: Array, fill: Array) -> None:
     absent = np.isnan(rows)
     if absent.any():
         np.copyto(rows, np.asarray(fill, dtype=rows.dtype), where=absent)
-
-
-def moments_blocks(m: int, n: int) -> Iterator[slice]:
-    """Return the blocks of m rows of n features whose products are added up."""
-    return chunks(m, n * 8, max(MOMENTS_BYTES, MOMENTS_ROWS * n * 8))
-
-
-def moments_of(
-    blocks: Callable[[], Iterable[Part]],
-    rows: Callable[[Part], tuple[slice, Array]],
-    shift: Array,
-    weights: Array | None = None,
-    *,
-    most: int | None = None,
-) -> Moments:
-    """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
-
-    `rows(block)` returns the places of a block among all rows, and its rows; it is called in `most` lanes at most. The
-    shift may come from rows that differ from the others, and a shift far from the mean costs digits.
-    """
-    moments, m = _moments_about(blocks(), rows, shift, weights, most)
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares, off = np.diagonal(moments.gram), moments.sums / m
-        far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
-    if not far.any():
-        return moments
-    return _moments_about(blocks(), rows, np.where(far, shift + off, shift), weights, most)[0]
-
-
-def _moments_about(
-    blocks: Iterable[Part],
-    rows: Callable[[Part], tuple[slice, Array]],
-    shift: Array,
-    weights: Array | None,
-    most: int | None,
-) -> tuple[Moments, float]:
-    """Return the moments of blocks of rows about a shift, and how many rows there are, or their total weight."""
-    n = len(shift)
-    sums, gram, m, alone = np.zeros(n), GramSum(n), 0, lane_count(most) == 1
-    in_place = alone or n > LANE_FEATURES
-
-    def moments(block: Part) -> tuple[Array, Array, int]:
-        part, given = rows(block)
-        near = np.asarray(given, dtype=np.float64)
-        near = near - shift if shift.any() else near
-        each = np.ones(len(near)) if weights is None else weights[part]
-        # threads of NumPy's BLAS would spin while those of SciPy's add up the Gram matrix in place
-        total = each @ near if alone or not in_place else np.einsum("i,ij->j", each, near)
-        near = _weighed(None if weights is None else np.sqrt(each), near)
-        return total, near if in_place else near.T @ near, len(near)
-
-    def add(found: tuple[Array, Array, int]) -> None:
-        nonlocal m
-        np.add(sums, found[0], out=sums)
-        if in_place:
-            gram.add(found[1])
-        else:
-            gram.add_product(found[1])
-        m += found[2]
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        if in_place:
-            for block in blocks:
-                add(moments(block))
-        else:
-            in_lanes(moments, blocks, add, most=most)
-    matrix = gram.matrix()
-    total = float(m if weights is None else weights.sum())
-    return Moments(shift, sums, matrix, np.sqrt(np.diagonal(matrix))), total
-
-
-def near_means(rows: Array) -> Array:
-    """Return a shift for each column that brings it near zero: the mean of some rows; zeros where means are small."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, spread = rows.mean(axis=0), rows.std(axis=0)
-        small = np.all(np.abs(mean) <= 2.0 * spread) or not np.isfinite(mean).all()
-    return np.zeros(rows.shape[1]) if small else mean
 
 
 def _weighed(factors: Array | None, rows: Array) -> Array:

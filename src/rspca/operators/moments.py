@@ -8,7 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.base import Moments, OperatorMixin
-from rspca.operators.dense import FAR_SHIFT
+from rspca.operators.summed_moments import FAR_SHIFT
 from rspca.operators.wrapper import Wrapper
 
 

@@ -21,20 +21,12 @@ from rspca.base.threads import in_lanes, lane_count
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
 from rspca.operators.column_cache import ColumnCache
-from rspca.operators.dense import (
-    SUMMED_ROWS,
-    DenseOperator,
-    fill_nan,
-    moments_blocks,
-    moments_of,
-    near_means,
-    observed_in,
-    take_columns,
-)
+from rspca.operators.dense import SUMMED_ROWS, DenseOperator, fill_nan, observed_in, take_columns
 from rspca.operators.in_memory import float_type
 from rspca.operators.sparse import each_entry_once
 from rspca.operators.sparse_gram import gram_of_rows
 from rspca.operators.stored_rows import StoredRows, row_bytes_of
+from rspca.operators.summed_moments import moments_blocks, moments_of, near_means
 from rspca.operators.weighted_products import times_rows
 
 DEFAULT_MEMORY = 1 << 30
