@@ -183,6 +183,12 @@ GROWTH_SINGLE_SIZE = 4
 """Size up to which supports grow by one feature at a time: not tuned."""
 GROWTH_RATIO = 2
 """Ratio of the sizes of growing supports beyond it: not tuned."""
+CORE_FEATURES, CORE_SHARE = 768, 3
+"""Features of a large Gram matrix among which supports begin, at least, and as a share of all. Supports of 30 of 2,000
+genes have features up to place 570 in this order (cells of benchmarks/users.py, one seed). With 512 of the 1,100
+features of a pool, ten components of 20 SNPs of HapMap3 have 0.1 % less variance: not tuned otherwise."""
+CORE_PAYS = 2
+"""Features for each one of the core, from which a search in the core is faster: not tuned."""
 EXCHANGE_STEPS = 12
 """Steps in which many candidates exchange several features at once, at most: not tuned."""
 EXCHANGE_LEAST = 12
