@@ -263,6 +263,15 @@ POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
 POOL_COPIED_BYTES = 2**20
 """Bytes of a part of a Gram matrix, or of random signs, copied at a time: little beside the whole; not tuned."""
+POOL_PRODUCTS_BYTES = 2**21
+"""Bytes of the products of new features with all of a pool that are made at a time, each time with a read of its
+columns: 2 MB beside the Gram matrix, where all products would take 6 MB. Limit of memory."""
+POOL_NEAR_BEST = 1e-4
+"""Arithmetic: relative distance to the best variance up to which a support is compared again, from columns in float64;
+products of float32 data differ by less."""
+POOL_KEPT_FEATURES = 800
+"""Features of a pool around supports, at most, whose Gram matrix is kept for the next pool of the same component, which
+mostly has half to nine tenths of them; 5 MB, less than a first pool has. Limit of memory."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4
