@@ -122,7 +122,7 @@ def test_the_search_is_the_same_for_features_in_another_order():
 
 def test_a_growing_support_takes_the_feature_that_promises_most():
     A = gram(2, 15, 20)
-    candidates = gs.grow(A, 4, gs.single_features(A, np.array([3])), every(A))
+    candidates = gs.grow(A, 4, gs.single_features(A, np.array([3])), every(A), 64)
     S = [3]
     for _ in range(3):
         values, vectors = np.linalg.eigh(A[np.ix_(S, S)])
@@ -141,13 +141,13 @@ def test_supports_grow_by_one_feature_and_double_later():
     assert gs.growth_sizes(2, first=2) == []
     assert gs.growth_sizes(6, first=2) == [3, 4, 6]
     A = gram(6, 60, 80)
-    grown = gs.grow(A, 20, gs.single_features(A, np.arange(60)), every(A))
+    grown = gs.grow(A, 20, gs.single_features(A, np.arange(60)), every(A), 64)
     assert grown.supports.shape[1] == 20
     assert (np.diff(grown.supports, axis=1) > 0).all()
     for support, loadings, reached in zip(*grown, strict=True):
         assert loadings @ A[np.ix_(support, support)] @ loadings == pytest.approx(reached, rel=1e-12)
     groups = Choice(np.arange(60), Groups(np.arange(60) // 3, 1))
-    for support in gs.grow(A, 20, gs.single_features(A, np.arange(60)), groups).supports:
+    for support in gs.grow(A, 20, gs.single_features(A, np.arange(60)), groups, 64).supports:
         assert np.bincount(support // 3).max() == 1
 
 
@@ -223,17 +223,17 @@ def test_growth_is_not_drawn_to_a_feature_of_large_variance_that_has_nothing_to_
     A = 0.01 * gram(4, 40, 200) / 200 + np.eye(40)
     A[10:20, 10:20] += 0.99 * (1.0 - np.eye(10))
     A[30, 30] = 3.0
-    grown = gs.grow(A, 10, gs.single_features(A, np.arange(40)), every(A))
+    grown = gs.grow(A, 10, gs.single_features(A, np.arange(40)), every(A), 64)
     assert grown.supports[np.argmax(grown.variances)].tolist() == [*range(10, 20)]
 
 
 def test_starts_are_all_features_where_these_are_few_and_cover_the_regions_where_they_are_many():
-    assert gs.starting_features(gram(0, 40), 5).tolist() == [*range(40)]
+    assert gs.starting_features(gram(0, 40), 5, 64).tolist() == [*range(40)]
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 1500))
     X[:, :600] += 3.0 * rng.standard_normal((200, 1))  # one large region that has the energies
     X[:, 900:905] += 2.0 * rng.standard_normal((200, 1))
-    starts = gs.starting_features(X.T @ X, 30)
+    starts = gs.starting_features(X.T @ X, 30, gs.growth_starts(1500))
     assert len(starts) == gs.growth_starts(1500) == len(set(starts.tolist()))
     assert budgets.GROWTH_MIN_STARTS == gs.growth_starts(100) < gs.growth_starts(1500) < budgets.GROWTH_STARTS
     assert gs.growth_starts(10**6) == budgets.GROWTH_STARTS
@@ -352,3 +352,37 @@ def test_the_best_two_features_are_found_where_most_are_correlated_with_many(see
     best = 1.0 + np.abs(C[np.triu_indices(n, 1)]).max()
     component = rspca.decompose(rspca.GramOperator(C), 1, k=2, random_state=0).components[0]
     assert component.variance == pytest.approx(best, rel=1e-9)
+
+
+@given(seeds, st.sampled_from([1.0, np.inf]), st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_features_that_squared_gradients_rule_out_are_never_worth_the_most(seed, favor, k):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 200)) * rng.uniform(0.1, 3.0, 200)
+    X[:, 100:] = X[:, :100] * rng.choice([-1.0, 1.0], 100)  # copies tie
+    A = X.T @ X
+    S = np.sort([rng.choice(200, k, replace=False) for _ in range(7)], axis=1)
+    candidates = gs.refitted(A, S, np.ones(S.shape))
+    size = k + 4 if favor == np.inf else k
+    arguments = A, candidates, gs.gradients_of(A, S, candidates.loadings), favor, size, every(A)
+    for few, every_one in zip(gs._worth_few(*arguments), gs._worth_all(*arguments), strict=True):
+        np.testing.assert_array_equal(few, every_one)
+
+
+def test_a_search_begins_in_the_core_and_ends_with_features_outside_of_it(monkeypatch):
+    monkeypatch.setattr(budgets, "CORE_FEATURES", 40)
+    monkeypatch.setattr(budgets, "CORE_SHARE", 1000)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 400))
+    X[:, :60] += rng.standard_normal((300, 1)) * np.linspace(3.0, 0.2, 60)
+    A = X.T @ X
+    core, sizes = gs.core_features(A, 12), []
+    assert set(range(12)) <= set(core.tolist())
+    assert len(core) < 100 < len(gs.core_features(A, 8))
+    starts = gs._starts
+    monkeypatch.setattr(gs, "_starts", lambda inner, *rest: sizes.append(len(inner)) or starts(inner, *rest))
+    end = found(A, 12)[0]
+    assert sizes == [len(core)]
+    assert end.support.tolist() == [*range(12)]
+    monkeypatch.setattr(gs, "core_features", lambda A, k: np.arange(100, 150))  # none of the best
+    assert found(A, 12)[0].support.tolist() == [*range(12)]

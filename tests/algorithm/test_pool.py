@@ -188,3 +188,20 @@ def test_where_little_is_left_of_what_the_first_showed_the_leading_direction_is_
     left = schur(op, v, op.scores(np.arange(200), v[:200]), [])
     leading = work.leading_pairs(left).vectors[:, 0]
     assert np.argmax(np.abs(leading)) == 250
+
+
+def test_a_pool_like_the_last_one_reads_only_its_new_features():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 300))
+    op = as_operator(X)
+    work, lasting = SharedWork(op, 2), np.arange(280, 300)
+    first, then = np.arange(0, 100), np.arange(10, 110)
+    for features in (first, then, then):
+        before = op.passes
+        np.testing.assert_allclose(work.gram(op, features, lasting), X[:, features].T @ X[:, features], atol=1e-12)
+        read = op.passes - before
+    assert read == 0.0  # all products are known
+    other = as_operator(X)
+    with_none = SharedWork(other, 2)
+    with_none.gram(other, then, lasting)
+    assert other.passes > 0.0

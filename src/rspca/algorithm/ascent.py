@@ -70,7 +70,8 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
             return refitted_end(op, ends[0])
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]
         ends = [*swap_each(op, ends, choice=choice), ends[0]]
-    ends = ends[: 1 + budgets.SWAP_STARTS]
+    least = (1.0 - budgets.POOL_NEAR_BEST) * max(end.variance for end in ends)
+    ends = [end for end in ends[: 1 + budgets.SWAP_STARTS] if end.variance >= least]
     if len(ends) == 1:
         return ends[0]
     return best_first([end._replace(variance=exact_variance(op, end.support)) for end in ends])[0]

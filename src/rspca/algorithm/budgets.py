@@ -203,6 +203,12 @@ GROWTH_SINGLE_SIZE = 4
 """Size up to which supports grow by one feature at a time: not tuned."""
 GROWTH_RATIO = 2
 """Ratio of the sizes of growing supports beyond it: not tuned."""
+CORE_FEATURES, CORE_SHARE = 768, 3
+"""Features of a large Gram matrix among which supports begin, at least, and as a share of all. Supports of 30 of 2,000
+genes have features up to place 570 in this order (cells of benchmarks/users.py, one seed). With 512 of the 1,100
+features of a pool, ten components of 20 SNPs of HapMap3 have 0.1 % less variance: not tuned otherwise."""
+CORE_PAYS = 2
+"""Features for each one of the core, from which a search in the core is faster: not tuned."""
 EXCHANGE_STEPS = 12
 """Steps in which many candidates exchange several features at once, at most: not tuned."""
 EXCHANGE_LEAST = 12
@@ -277,6 +283,15 @@ POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
 POOL_COPIED_BYTES = 2**20
 """Bytes of a part of a Gram matrix, or of random signs, copied at a time: little beside the whole; not tuned."""
+POOL_PRODUCTS_BYTES = 2**21
+"""Bytes of the products of new features with all of a pool that are made at a time, each time with a read of its
+columns: 2 MB beside the Gram matrix, where all products would take 6 MB. Limit of memory."""
+POOL_NEAR_BEST = 1e-4
+"""Arithmetic: relative distance to the best variance up to which a support is compared again, from columns in float64;
+products of float32 data differ by less."""
+POOL_KEPT_FEATURES = 800
+"""Features of a pool around supports, at most, whose Gram matrix is kept for the next pool of the same component, which
+mostly has half to nine tenths of them; 5 MB, less than a first pool has. Limit of memory."""
 POOL_PROBES = 32
 """Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4

@@ -17,7 +17,20 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_swaps import SwappedSupport, swap_path, symmetric
 from rspca.base.types import Array
-from rspca.linalg.vectors import TIED, coarse, decreasing_order, sums_of_largest_in_rows, top_k, top_k_in_rows
+from rspca.linalg.vectors import (
+    TIED,
+    at_least_in_rows,
+    coarse,
+    decreasing_order,
+    kth_largest_in_rows,
+    largest_of_rows,
+    places_in_rows,
+    row_maxima,
+    spread_in_rows,
+    sums_of_largest_in_rows,
+    top_k,
+    top_k_in_rows,
+)
 from rspca.operators.base import chunks
 
 Multiply = Callable[[Array], Array]
@@ -31,7 +44,7 @@ class Candidates(NamedTuple):
     loadings: Array
     variances: Array
 
-    def chosen(self, rows: Array) -> Candidates:
+    def chosen(self, rows: Array | slice) -> Candidates:
         """Return some of them."""
         return Candidates(self.supports[rows], self.loadings[rows], self.variances[rows])
 
@@ -58,13 +71,43 @@ def search(
     if unit != 1.0:
         found = search(A / unit, k, choice, known=known, rng=rng, leading=leading)
         return [end._replace(variance=unit * end.variance) for end in found]
-    starts = [grow(A, k, single_features(A, starting_features(A, k)), choice)]
-    if 2 <= k <= budgets.GROWTH_PAIRS_MAX_K and choice.groups is None:
-        starts.append(grow(A, k, best_pairs(A, growth_starts(len(A))), choice))
-    starts.append(supports_along_directions(A, k, choice, rng, multiply or A.__matmul__, leading))
-    others = [with_leading_loadings(A, known)] if known else []
-    candidates = best_distinct(joined([*starts, *others]), growth_starts(len(A)) // budgets.GROWTH_NARROWING)
+    count, others = growth_starts(len(A)), [with_leading_loadings(A, known)] if known else []
+    core = np.union1d(core_features(A, k), np.array(known, dtype=np.intp))
+    if choice.groups is not None or budgets.CORE_PAYS * len(core) > len(A):
+        starts = _starts(A, k, choice, count, rng, multiply or A.__matmul__, leading)
+        candidates = best_distinct(joined([*starts, *others]), count // budgets.GROWTH_NARROWING)
+        return _swapped(A, candidates, others, choice, budgets.SEARCH_FINALISTS)
+    inner, among, leading = A[np.ix_(core, core)], choice.among(core), None if leading is None else leading[core]
+    begun = joined(_starts(inner, k, among, count, rng, inner.__matmul__, leading))
+    ends = exchanged(inner, best_distinct(begun, count // budgets.GROWTH_NARROWING), among)
+    ends = best_distinct(ends, budgets.EXCHANGE_LEAST)
+    ends = ends._replace(supports=core[ends.supports])
+    candidates = best_distinct(joined([ends, *others]), len(ends.supports) + len(known))
     return _swapped(A, candidates, others, choice, budgets.SEARCH_FINALISTS)
+
+
+def core_features(A: Array, k: int) -> Array:
+    """Return the features among which supports of A begin, sorted: all, or those that have most to do with others.
+
+    These have large fourth powers in their rows of A, without the diagonal, or large variances. A support is exchanged
+    and swapped with all features afterwards.
+    """
+    p, diagonal = len(A), A.diagonal()
+    count = max(budgets.CORE_FEATURES, p // budgets.CORE_SHARE)
+    if k <= budgets.GROWTH_PAIRS_MAX_K or count >= p:
+        return np.arange(p)
+    related = coarse(np.maximum(fourth_powers_of_rows(A) - diagonal**4, 0.0))
+    return np.union1d(top_k(related, count), top_k(coarse(diagonal), 2 * k))
+
+
+def _starts(
+    A: Array, k: int, choice: Choice, count: int, rng: np.random.Generator, multiply: Multiply, leading: Array | None
+) -> list[Candidates]:
+    """Return supports that grow from so many features, and from pairs if k is small, and those along directions."""
+    starts = [grow(A, k, single_features(A, starting_features(A, k, count)), choice, count)]
+    if 2 <= k <= budgets.GROWTH_PAIRS_MAX_K and choice.groups is None:
+        starts.append(grow(A, k, best_pairs(A, count), choice, count))
+    return [*starts, supports_along_directions(A, k, choice, rng, multiply, leading)]
 
 
 def improved(A: Array, choice: Choice, known: list[Array]) -> list[SwappedSupport]:
@@ -169,15 +212,14 @@ def growth_starts(p: int) -> int:
     return int(np.clip(p // budgets.GROWTH_FEATURES_A_START, budgets.GROWTH_MIN_STARTS, budgets.GROWTH_STARTS))
 
 
-def starting_features(A: Array, k: int) -> Array:
-    """Return the features from which supports grow: half by the energy of their rows, half to cover all of A.
+def starting_features(A: Array, k: int, count: int) -> Array:
+    """Return so many features from which supports grow: half by the energy of their rows, half to cover all of A.
 
     The energy is that of the k largest entries of a row, which a support with this feature could use; it is computed
     where the fourth powers of the row are large. Features of one strongly correlated region would take all places, so
     half of them go to features that are neither strongly correlated with one chosen before nor among its k closest.
     """
     p = len(A)
-    count = growth_starts(p)
     if p <= count:
         return np.arange(p)
     order, lengths = decreasing_order(fourth_powers_of_rows(A)), np.sqrt(A.diagonal())
@@ -213,13 +255,12 @@ def energies_of_largest(A: Array, rows: Array, k: int) -> Array:
     return sums
 
 
-def grow(A: Array, k: int, grown: Candidates, choice: Choice) -> Candidates:
+def grow(A: Array, k: int, grown: Candidates, choice: Choice, count: int) -> Candidates:
     """Return supports of k features that grow from smaller ones, each time by the features of largest worth.
 
     Small supports grow by one feature, larger ones double: exchanges later replace those that came too early. Equal
-    supports are merged, and only the best continue.
+    supports are merged, and only the best of those from `count` starts continue.
     """
-    count = growth_starts(len(A))
     for size in growth_sizes(k, grown.supports.shape[1]):
         gradients = A[grown.supports[:, 0]] if size == 2 else gradients_of(A, grown.supports, grown.loadings)
         S, v = largest_worth(A, grown, gradients, np.inf, size, choice)
@@ -296,21 +337,61 @@ def largest_worth(
     variance that are unrelated to v would be worth much, so the denominator is at least l / 2. Loadings follow to first
     order: v_i, and g_j / (l - a_jj).
     """
-    diagonal, S = A.diagonal(), np.empty((len(gradients), size), dtype=np.intp)
-    loadings = np.empty(S.shape)
+    S, loadings = np.empty((len(gradients), size), dtype=np.intp), np.empty((len(gradients), size))
+    choose = _worth_all if choice.groups is not None else _worth_few
     for part in chunks(len(S), 8 * len(A), budgets.SWAP_BYTES):
-        old, v, variances = candidates.supports[part], candidates.loadings[part], candidates.variances[part, None]
-        each = np.arange(len(old))[:, None]
-        least = budgets.GROWTH_MIN_DENOMINATOR * variances
-        ahead = variances - diagonal
-        np.maximum(ahead, np.maximum(least, budgets.EXCHANGE_MIN_WORTH), out=ahead)
-        np.divide(gradients[part], ahead, out=ahead)
-        worth = ahead * gradients[part]
-        worth[each, old] = favor * np.maximum(v**2 * (variances - diagonal[old]), budgets.EXCHANGE_MIN_WORTH)
-        ahead[each, old] = v
-        S[part] = largest_in_rows(worth, size, choice)
-        loadings[part] = np.take_along_axis(ahead, S[part], axis=1)
+        S[part], loadings[part] = choose(A, candidates.chosen(part), gradients[part], favor, size, choice)
     return S, loadings
+
+
+def _worth_all(
+    A: Array, candidates: Candidates, gradients: Array, favor: float, size: int, choice: Choice
+) -> tuple[Array, Array]:
+    """Choose as `largest_worth` does, by the worth of every feature."""
+    diagonal, old, variances = A.diagonal(), candidates.supports, candidates.variances[:, None]
+    each = np.arange(len(old))[:, None]
+    ahead = gradients / np.maximum(variances - diagonal, _least_denominators(variances))
+    worth = ahead * gradients
+    worth[each, old], ahead[each, old] = _worth_inside(A, candidates, favor), candidates.loadings
+    S = largest_in_rows(worth, size, choice)
+    return S, np.take_along_axis(ahead, S, axis=1)
+
+
+def _worth_few(
+    A: Array, candidates: Candidates, gradients: Array, favor: float, size: int, choice: Choice
+) -> tuple[Array, Array]:
+    """Choose as `_worth_all` does, by the worth of features that their squared gradients do not rule out.
+
+    All denominators of a candidate are between those of the largest and of the least variance, so its squared gradients
+    bound what features are worth from both sides.
+    """
+    diagonal, old, variances = A.diagonal(), candidates.supports, candidates.variances[:, None]
+    each, inside = np.arange(len(old))[:, None], _worth_inside(A, candidates, favor)
+    least = _least_denominators(variances)
+    squares = gradients * gradients
+    squares[each, old] = 0.0
+    at_least = row_maxima(squares, size) / np.maximum(variances - diagonal.min(), least)
+    low = kth_largest_in_rows(np.concatenate([inside, at_least], axis=1), size)
+    squares[each, old] = np.inf  # those inside are compared in any case
+    low = low * np.maximum(variances - diagonal.max(), least)
+    rows, columns = at_least_in_rows(squares, (1.0 - 4.0 * TIED) * low)
+    is_inside, slopes = np.isinf(squares[rows, columns]), gradients[rows, columns]
+    ahead = slopes / np.maximum(variances[rows, 0] - diagonal[columns], least[rows, 0])
+    worth = ahead * slopes
+    worth[is_inside], ahead[is_inside] = inside.ravel(), candidates.loadings.ravel()  # both by rows, then by features
+    place = places_in_rows(rows, len(old))
+    chosen = largest_of_rows(spread_in_rows(worth, place, -np.inf), size)[place.rows, place.order]
+    return columns[chosen].reshape(len(old), size), ahead[chosen].reshape(len(old), size)
+
+
+def _least_denominators(variances: Array) -> Array:
+    return np.maximum(budgets.GROWTH_MIN_DENOMINATOR * variances, budgets.EXCHANGE_MIN_WORTH)
+
+
+def _worth_inside(A: Array, candidates: Candidates, favor: float) -> Array:
+    """Return what the features of each candidate are worth to it."""
+    left = candidates.variances[:, None] - A.diagonal()[candidates.supports]
+    return np.asarray(favor * np.maximum(candidates.loadings**2 * left, budgets.EXCHANGE_MIN_WORTH))
 
 
 def supports_along_directions(
@@ -373,7 +454,7 @@ def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
 
 def refitted(A: Array, S: Array, v: Array) -> Candidates:
     """Return the supports with loadings after a few power steps within each support."""
-    inside = A[S[:, :, None], S[:, None, :]]
+    inside = inside_of(A, S)
     v = v[:, :, None]
     for _ in range(budgets.SEARCH_REFIT_STEPS):
         v = inside @ v
@@ -382,10 +463,17 @@ def refitted(A: Array, S: Array, v: Array) -> Candidates:
     return Candidates(S, v[:, :, 0], np.sum(v * (inside @ v), axis=(1, 2)))
 
 
+def inside_of(A: Array, S: Array) -> Array:
+    """Return A_SS for each support S."""
+    if not A.flags.c_contiguous:
+        return A[S[:, :, None], S[:, None, :]]
+    return A.ravel().take(S[:, :, None] * len(A) + S[:, None, :])  # in half the time
+
+
 def with_leading_loadings(A: Array, supports: list[Array]) -> Candidates:
     """Return supports of one size with their best loadings: power steps from given signs could miss other signs."""
     S = np.array(supports)
-    values, vectors = np.linalg.eigh(A[S[:, :, None], S[:, None, :]])
+    values, vectors = np.linalg.eigh(inside_of(A, S))
     return Candidates(S, vectors[:, :, -1], values[:, -1])
 
 

@@ -23,6 +23,13 @@ class FeatureGram(NamedTuple):
     gram: Array
 
 
+class _Last(NamedTuple):
+    """The Gram matrix, before deflation, of the last pool that was made around supports, and what it was made of."""
+
+    op: OperatorMixin
+    known: FeatureGram
+
+
 class Probes(NamedTuple):
     """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
 
@@ -54,6 +61,7 @@ class SharedWork:
         self._n_later = n_components - 1 if n_later is None else n_later
         """Components of this work after the first, which blocks of alike features are for."""
         self._lasting_gram: FeatureGram | None = None
+        self._last: _Last | None = None
         self._working_sets: dict[int, WorkingSet] = {}
         self._blocks: dict[int, Blocks] = {}
 
@@ -128,30 +136,54 @@ class SharedWork:
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
         """Return X_S'X_S in float64, for a search, as earlier components left it.
 
-        The products of `lasting` features are computed once and kept; those of other features each time, and of all if
-        most are others.
+        The products of `lasting` features are computed once and kept. Those of other features are computed each time,
+        if most features are others except those that the last pool of the same component had.
         """
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
             return op.gram_to_read(features)
-        if 2 * np.count_nonzero(np.isin(features, lasting, assume_unique=True)) < len(features):
-            return op.gram_matrix(features)
+        if not mostly_in(features, lasting):
+            return self._gram_like_last(op, features)
+        self._last = None
         if self._lasting_gram is None or not np.array_equal(self._lasting_gram.features, lasting):
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
         return op.gram_matrix(features) if gram is None else gram
 
+    def _gram_like_last(self, op: OperatorMixin, features: Array) -> Array:
+        """Return X_S'X_S of a pool that may have most features of the last one, whose products are kept if not many."""
+        last = self._last
+        self._last = None
+        if last is not None and last.op is op and mostly_in(features, last.known.features):
+            whole = self._extended(last.known, features)
+        else:
+            del last  # before another matrix is made
+            whole = self.op.gram_matrix(features)
+        if len(features) <= budgets.POOL_KEPT_FEATURES:
+            self._last = _Last(op, FeatureGram(features, whole.copy()))
+        gram = op.deflated_gram(whole, features)
+        return op.gram_matrix(features) if gram is None else gram
+
     def _extended(self, known: FeatureGram, features: Array) -> Array:
-        """Return the Gram matrix of features before deflation: what is known of it, and products for the others."""
+        """Return the Gram matrix of features before deflation: what is known of it, and products for the others.
+
+        Products are made in parts, so that beside the matrix there is little more.
+        """
         place = np.minimum(np.searchsorted(known.features, features), len(known.features) - 1)
         old = known.features[place] == features
-        new = features[~old]  # their products with all come first: while they are made, there is no other matrix
-        across = self.op.gram_between(new, features) if len(new) else np.empty((0, len(features)))
-        gram = np.empty((len(features), len(features)))
-        gram[~old], gram[:, ~old] = across, across.T
-        at, known_places = np.flatnonzero(old), place[old]
-        for part in chunks(len(at), 8 * len(at), budgets.POOL_COPIED_BYTES):
-            gram[at[part, None], at] = known.gram[known_places[part, None], known_places]
+        gram, new = np.empty((len(features), len(features))), np.flatnonzero(~old)
+        for part in chunks(len(features), 8 * len(features), budgets.POOL_COPIED_BYTES):  # columns of others come later
+            at = part.start + np.flatnonzero(old[part])
+            gram[at] = known.gram[place[at]].take(place, axis=1)
+        for part in chunks(len(new), 8 * len(features), budgets.POOL_PRODUCTS_BYTES):
+            some = new[part]
+            gram[some] = self.op.gram_between(features[some], features)
+            gram[:, some] = gram[some].T
         return gram
+
+
+def mostly_in(features: Array, known: Array) -> bool:
+    """Return whether at least half of the features, sorted, are among known ones."""
+    return 2 * int(np.count_nonzero(np.isin(features, known, assume_unique=True))) >= len(features)
 
 
 class WorkingSet(NamedTuple):

@@ -78,25 +78,61 @@ class LargeValues(NamedTuple):
 def large_in_rows(values: Array, k: int, tied: float = 0.0) -> LargeValues:
     """Return the k largest values of each row, 1 <= k <= n, and others; with `tied`, all that are as close to them.
 
-    Values that may tie must not be negative. The k-th largest of the maxima of blocks is a lower bound that not many
-    other values reach. For few of many this is several times as fast as partitioning the rows.
+    Values that may tie must not be negative. For few of many this is several times as fast as partitioning the rows.
     """
-    count, n = values.shape
+    low = kth_largest_in_rows(row_maxima(values, k), k)
+    rows, columns = at_least_in_rows(values, (1.0 - tied) * low if tied else low)
+    place = places_in_rows(rows, len(values))
+    large = spread_in_rows(values[rows, columns], place, -np.inf)
+    return LargeValues(large, spread_in_rows(columns, place, 0))
+
+
+def row_maxima(values: Array, k: int) -> Array:
+    """Return the maxima of blocks of each row, some times k of them, or the values themselves if these are not many.
+
+    Their k-th largest is a lower bound of the k-th largest value that not many other values reach.
+    """
     blocks = ROW_BLOCKS_PER_K * k
-    width = n // blocks
+    width = values.shape[1] // blocks
     if width < ROW_BLOCK_MIN:
-        low = np.partition(values, n - k, axis=1)[:, n - k, None]
-    else:  # entries of a block are a stride apart, so that maxima of neighboring blocks are taken at once
-        maxima = values[:, : blocks * width].reshape(count, width, blocks).max(axis=1)
-        low = np.partition(maxima, blocks - k, axis=1)[:, blocks - k, None]
-    places = np.flatnonzero(values >= ((1.0 - tied) * low if tied else low))
-    rows = places // n
+        return values
+    # entries of a block are a stride apart, so that maxima of neighboring blocks are taken at once
+    return np.asarray(values[:, : blocks * width].reshape(len(values), width, blocks).max(axis=1))
+
+
+def kth_largest_in_rows(values: Array, k: int) -> Array:
+    """Return the k-th largest value of each row, as a column."""
+    rest = values.shape[1] - k
+    return np.partition(values, rest, axis=1)[:, rest, None]
+
+
+def at_least_in_rows(values: Array, low: Array) -> tuple[Array, Array]:
+    """Return rows and columns of the values that reach the level of their row, in the order of memory."""
+    places = np.flatnonzero(values >= low)
+    rows = places // values.shape[1]
+    return rows, places - values.shape[1] * rows
+
+
+class PlacesInRows(NamedTuple):
+    """Where values that are listed row by row belong, if each row begins with its first value."""
+
+    shape: tuple[int, int]
+    rows: Array
+    order: Array
+
+
+def places_in_rows(rows: Array, count: int) -> PlacesInRows:
+    """Return the places of values whose rows, so many, are listed in order."""
     reached = np.bincount(rows, minlength=count)
     order = np.arange(len(rows)) - np.repeat(np.cumsum(reached) - reached, reached)
-    large = np.full((count, int(reached.max(initial=0))), -np.inf)
-    columns = np.zeros(large.shape, dtype=np.intp)
-    large[rows, order], columns[rows, order] = values.ravel()[places], places - n * rows
-    return LargeValues(large, columns)
+    return PlacesInRows((count, int(reached.max(initial=0))), rows, order)
+
+
+def spread_in_rows(values: Array, place: PlacesInRows, otherwise: float) -> Array:
+    """Return the values at their places; rows that have fewer end with another value."""
+    out = np.full(place.shape, otherwise, dtype=values.dtype)
+    out[place.rows, place.order] = values
+    return out
 
 
 def sums_of_largest_in_rows(values: Array, k: int) -> Array:
@@ -113,13 +149,18 @@ def _largest_last(values: Array, k: int) -> Array:
 def top_k_in_rows(sizes: Array, k: int) -> Array:
     """Return the sorted indices of the k largest magnitudes of each row; ties up to rounding go to the lowest index."""
     large, columns = large_in_rows(sizes, k, 2.0 * TIED)
+    return columns[largest_of_rows(large, k)].reshape(len(sizes), k)
+
+
+def largest_of_rows(large: Array, k: int) -> Array:
+    """Return a mask of the k largest magnitudes of each row; ties up to rounding go to the lowest index."""
     level = _largest_last(large, k)[:, :1]
     chosen = large >= (1.0 - TIED) * level
     for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > k):
         above = large[row] > (1.0 + TIED) * level[row]
         ties = np.flatnonzero(chosen[row] & ~above)
         chosen[row, ties[k - np.count_nonzero(above) :]] = False
-    return columns[chosen].reshape(len(sizes), k)
+    return np.asarray(chosen)
 
 
 def largest_values(values: Array, count: int) -> Array:
