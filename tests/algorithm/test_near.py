@@ -33,6 +33,7 @@ def kinds():
 @pytest.fixture(autouse=True)
 def always_large(monkeypatch):
     """Take X for large at the size of these tests."""
+    monkeypatch.setattr(budgets, "NEAR_ENTRIES", 2**15)
     monkeypatch.setattr(budgets, "NEAR_BYTES", 2**18)
     monkeypatch.setattr(budgets, "NEAR_BYTES_SHARE", 1.0)
     monkeypatch.setattr(budgets, "NEAR_MAX_SHARE", 0.2)
@@ -68,7 +69,8 @@ def test_only_later_components_of_large_data_and_few_features_have_columns_of_th
     assert near_features(op, K) == 400  # of memory
     monkeypatch.setattr(budgets, "NEAR_BYTES_SHARE", 0.08)
     assert near_features(op, K) == 0
-    monkeypatch.setattr(budgets, "NEAR_BYTES", 300 * FEATURES * 8)
+    monkeypatch.setattr(budgets, "NEAR_BYTES", 2**60)
+    monkeypatch.setattr(budgets, "NEAR_ENTRIES", 300 * FEATURES)
     assert near_features(op, K) == 0  # X is not large
 
 
@@ -147,7 +149,7 @@ def test_a_start_outside_of_these_columns_is_polished_on_all_of_x():
 def test_fits_with_and_without_columns_of_their_own_explain_as_much(kind, monkeypatch):
     X = kinds()[kind]
     near = rspca.decompose(X, 4, k=K, random_state=0)
-    monkeypatch.setattr(budgets, "NEAR_BYTES", 2**60)
+    monkeypatch.setattr(budgets, "NEAR_ENTRIES", 2**60)
     plain = rspca.decompose(X, 4, k=K, random_state=0)
     assert near.explained_variance.sum() >= 0.995 * plain.explained_variance.sum()
     assert near.components[0].variance == plain.components[0].variance

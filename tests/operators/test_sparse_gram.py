@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import rspca
 from rspca.operators import sparse_gram
-from rspca.operators.gram_sum import GramSum
+from rspca.operators.summed_moments import GramSum
 
 
 def rows_of(density, dtype=np.float64, shape=(200, 30)):

@@ -90,9 +90,10 @@ NEAR_MIN_FEATURES_PER_K = 5
 NEAR_MAX_SHARE = 0.1
 """Share of the features, as their number, at most. With 0.4, ten components of 5 % of 37,493 simulated SNPs have 7e-4
 less variance, and copying columns takes as long as the products that it saves: benchmarks/users.py."""
+NEAR_ENTRIES = 2**21
+"""Entries of X above which that is done; reading fewer takes no more time than the steps: benchmarks/users.py."""
 NEAR_BYTES = 2**24
-"""Bytes of X above which that is done, as reading less takes no more time than the steps; and bytes of these columns at
-most, or NEAR_BYTES_SHARE of X if that is more: limit of memory."""
+"""Bytes of these columns at most, or NEAR_BYTES_SHARE of X if that is more: limit of memory."""
 NEAR_BYTES_SHARE = 0.08
 """Share of X that these columns are at most, where it is more than NEAR_BYTES: limit of memory."""
 NEAR_EXCHANGE_ROUNDS = 16

@@ -54,11 +54,14 @@ def stage1_effort(op: OperatorMixin, k: int, tol: float, *, polished: bool) -> E
 
 
 def near_features(op: OperatorMixin, k: int) -> int:
-    """Return on the columns of how many features later components of k are improved; 0 if that saves no time."""
+    """Return on the columns of how many features later components of k are improved; 0 if that saves no time.
+
+    It is the entries that cost time, packed or not: the same data in any form have the same components.
+    """
     n, bytes_of_X = op.shape[1], op.restricted_bytes(op.shape[1])
     fitting = n * max(budgets.NEAR_BYTES / max(bytes_of_X, 1), budgets.NEAR_BYTES_SHARE)
     count = int(min(budgets.NEAR_FEATURES_PER_K * k, budgets.NEAR_MAX_SHARE * n, fitting))
-    return count if bytes_of_X > budgets.NEAR_BYTES and count >= budgets.NEAR_MIN_FEATURES_PER_K * k else 0
+    return count if op.entries > budgets.NEAR_ENTRIES and count >= budgets.NEAR_MIN_FEATURES_PER_K * k else 0
 
 
 class Round(NamedTuple):

@@ -14,10 +14,9 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
-from rspca.operators.gram_sum import GramSum
 from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
 from rspca.operators.permutations import permuted_array, strata_of
-from rspca.operators.summed_moments import moments_blocks, moments_of, near_means
+from rspca.operators.summed_moments import GramSum, moments_blocks, moments_of, near_means
 from rspca.operators.weighted_products import times_rows
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14

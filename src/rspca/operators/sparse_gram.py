@@ -10,7 +10,7 @@ import numpy as np
 from rspca.base.machine_code import can_compile, compiled
 from rspca.base.types import Array
 from rspca.operators.base import BLOCK_BYTES, chunks
-from rspca.operators.gram_sum import GramSum
+from rspca.operators.summed_moments import GramSum
 
 LOOP_SHARE, SPARSE_PRODUCT_SHARE = 0.04, 0.005
 """Shares of the multiplications of a dense product up to which the compiled loop, and without it the sparse product of
