@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rspca
-from rspca.algorithm import ascent
+from rspca.algorithm import ascent, budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.pool import Pool, no_swap_outside_gains
 from rspca.algorithm.swap_bound import may_enter
@@ -55,6 +55,7 @@ def test_a_support_far_above_the_rest_is_swap_optimal_without_rows_of_the_gram_m
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 9000), dtype=np.float32)
     X[:, :40] += 2.0 * rng.standard_normal((400, 1), dtype=np.float32)
+    monkeypatch.setattr(budgets, "LONGEST_FEATURES", 0)
     by_swaps = []
     examine = ascent.swap_each
     monkeypatch.setattr(ascent, "swap_each", lambda op, ends, **more: by_swaps.append(1) or examine(op, ends, **more))

@@ -19,6 +19,7 @@ def small_working_sets(monkeypatch):
     monkeypatch.setattr(budgets, "WORKING_SET_FEATURES", 600)
     monkeypatch.setattr(budgets, "WORKING_SET_VECTORS", 1000)
     monkeypatch.setattr(budgets, "SKETCH_MIN_ENTRIES", 10**4)
+    monkeypatch.setattr(budgets, "LONGEST_FEATURES", 0)
 
 
 def without_working_sets(monkeypatch):

@@ -382,6 +382,24 @@ NEXT_POOL_FEATURES = 256
 NEXT_POOL_PER_K = 10
 """The same, as a multiple of k: benchmarks/budgets.py."""
 
+# --- the longest columns, where features differ much in variance ------------------------------------------------------
+
+LONGEST_FEATURES = 1024
+"""Longest columns that are searched alone, at most, and no more than a pool has; where more matter, a pool is as fast:
+benchmarks/users.py."""
+LONGEST_LEAST = 512
+"""The same, at least. With 256, five components of 20 of simulated genes of unequal variances have 1.3 % less variance
+in one of three cases, and five of 5 or 8 words of KOS, tf-idf, 1 %: not tuned otherwise."""
+LONGEST_PER_K = 8
+"""The same, as a multiple of k: not tuned."""
+LONGEST_TRIED = 256
+"""Longest columns in which a first support is sought, whose variance tells how many matter: not tuned."""
+LONGEST_POWER_STEPS, LONGEST_TRUNCATED_STEPS = 8, 4
+"""Power steps, and truncated ones after them, to that support: not tuned."""
+LONGEST_MAX_SHARE = 0.5
+"""Share of the squared lengths of the k longest columns that components of k features seldom exceed: where k columns
+left out may have as much, nothing is tried. Not tuned."""
+
 # --- the working set, where there are very many features --------------------------------------------------------------
 
 WORKING_SET_FEATURES = 2**16

@@ -11,6 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.ascent import improve
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.full_data import FullData
+from rspca.algorithm.longest import component_of_longest
 from rspca.algorithm.loop import Found, eligible_features
 from rspca.algorithm.nonnegative import NonnegativeTask, nonnegative_component
 from rspca.algorithm.normalize import NORMALIZATIONS
@@ -91,10 +92,14 @@ def rspca_component(
         return nonnegative_component(task.without_signs())
     if not options.polish:
         return rounded_component(task)
-    size = working_set_size(op, task.k) if options.solver == "linearized" else None
-    steps = Steps(task.work, task.search, task.moved)
-    found = None if size is None else component_of_working_set(op, task.k, choice, size, steps)
-    return polished_component(task) if found is None else found
+    if options.solver != "linearized":
+        return polished_component(task)
+    steps = Steps(task.work, task.search, task.moved, task.normalized)
+    for component_of_some in (component_of_longest, component_of_working_set):
+        found = component_of_some(op, task.k, choice, steps)
+        if found is not None:
+            return found
+    return polished_component(task)
 
 
 class Task(NamedTuple):
@@ -126,9 +131,13 @@ class Task(NamedTuple):
         """Return a component of some of the features."""
         return polished_component(self._replace(op=op, choice=choice, work=work))
 
+    def normalized(self, support: Array, loadings: Array) -> Array:
+        """Return loadings normalized as the options say."""
+        return NORMALIZATIONS[self.normalization](self.op, support, loadings)
+
     def moved(self, found: Found, support: Array, loadings: Array) -> Found:
         """Return a component with another support, normalized."""
-        loadings = NORMALIZATIONS[self.normalization](self.op, support, loadings)
+        loadings = self.normalized(support, loadings)
         p = inclusion_probabilities(relaxed_near(self.op, support, loadings, self.choice), self.s)
         return found._replace(support=support, loadings=loadings, inclusion_probability=p, swap_optimal=None)
 
@@ -152,7 +161,7 @@ def polished_component(task: Task) -> Found:
     best = improve(route, candidates, relaxed.gradient, choice, task.work, tol=options.tol, report=task.report)
     used = best.loadings != 0.0
     support = best.support[used]
-    loadings = NORMALIZATIONS[task.normalization](op, support, best.loadings[used])
+    loadings = task.normalized(support, best.loadings[used])
     p = inclusion_probabilities(relaxed.x, task.s)
     if not p[support].all():  # no rounding of the relaxed vector has this support
         p = inclusion_probabilities(relaxed_near(op, support, loadings, choice), task.s)
@@ -169,7 +178,7 @@ def rounded_component(task: Task) -> Found:
         draws = spread_columns([(entries(relaxed, support), support) for support in supports], op.shape[1])
         x = draws[:, int(np.argmax(op.variances(draws)))]
     support = nonzeros(x)
-    loadings = NORMALIZATIONS[task.normalization](op, support, x[support])
+    loadings = task.normalized(support, x[support])
     p = inclusion_probabilities(relaxed.x, task.s)
     return Found(support, loadings, relaxed.n_iter, relaxed.converged, relaxed.variance, p)
 

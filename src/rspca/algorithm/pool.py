@@ -62,7 +62,7 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     count = max(budgets.NEXT_POOL_FEATURES, budgets.NEXT_POOL_PER_K * len(vectors[0][0]))
     count = min(count, pool_size(*op.shape) // len(vectors))
     near = [
-        _worth_entering(op, gradient, support, loadings, free, count)
+        worth_entering(op, gradient, support, loadings, free, count, budgets.NEXT_POOL_WORTH)
         for gradient, (support, loadings) in zip(gradients.T, vectors, strict=True)
     ]
     features = np.unique(np.concatenate([*(support for support, _ in vectors), *near]))
@@ -70,10 +70,16 @@ def pool_around(op: OperatorMixin, choice: Choice, vectors: list[tuple[Array, Ar
     return pool._replace(gradient=gradients[:, 0].copy())
 
 
-def _worth_entering(
-    op: OperatorMixin, gradient: Array, support: Array, loadings: Array, choice: Choice, count: int
+def worth_entering(
+    op: OperatorMixin,
+    gradient: Array,
+    support: Array,
+    loadings: Array,
+    choice: Choice,
+    count: int,
+    share: float,
 ) -> Array:
-    """Return the features of largest gradient, at most `count`, that are worth nearly as much as one of the support.
+    """Return the features of largest gradient, at most `count`, that are worth a share of the least of the support.
 
     Their worth is that of `gram_search.largest_worth`.
     """
@@ -81,7 +87,7 @@ def _worth_entering(
     variance, variances = float(loadings @ gradient[support]), op.sq_norms
     least = float(np.min(loadings**2 * (variance - variances[support])))
     slack = np.maximum(variance - variances[near], budgets.GROWTH_MIN_DENOMINATOR * variance)
-    return np.asarray(near[gradient[near] ** 2 > budgets.NEXT_POOL_WORTH * least * slack])
+    return np.asarray(near[gradient[near] ** 2 > share * least * slack])
 
 
 def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice: Choice) -> bool:

@@ -61,6 +61,7 @@ class SharedWork:
         self._n_later = n_components - 1 if n_later is None else n_later
         """Components of this work after the first, which blocks of alike features are for."""
         self._lasting_gram: FeatureGram | None = None
+        self._longest_gram: FeatureGram | None = None
         self._last: _Last | None = None
         self._working_sets: dict[int, WorkingSet] = {}
         self._blocks: dict[int, Blocks] = {}
@@ -149,15 +150,34 @@ class SharedWork:
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
         return op.gram_matrix(features) if gram is None else gram
 
+    def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
+        """Return X_S'X_S in float64 of long columns, as earlier components left it.
+
+        The products of the most columns that were asked for are kept.
+        """
+        known = self._longest_gram
+        if known is None or len(features) > len(known.features):
+            known = FeatureGram(features, self._whole_gram(known, features))
+            self._longest_gram = known
+        whole = known.gram.copy() if known.features is features else self._whole_gram(known, features)
+        gram = op.deflated_gram(whole, features)
+        gram = op.gram_matrix(features) if gram is None else gram
+        np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
+        return gram
+
+    def _whole_gram(self, known: FeatureGram | None, features: Array) -> Array:
+        """Return X_S'X_S before deflation, from known products if most are known."""
+        if known is None or not mostly_in(features, known.features):
+            return self.op.gram_matrix(features)
+        return self._extended(known, features)
+
     def _gram_like_last(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S of a pool that may have most features of the last one, whose products are kept if not many."""
         last = self._last
         self._last = None
-        if last is not None and last.op is op and mostly_in(features, last.known.features):
-            whole = self._extended(last.known, features)
-        else:
-            del last  # before another matrix is made
-            whole = self.op.gram_matrix(features)
+        known = last.known if last is not None and last.op is op else None
+        del last  # before another matrix is made
+        whole = self._whole_gram(known, features)
         if len(features) <= budgets.POOL_KEPT_FEATURES:
             self._last = _Last(op, FeatureGram(features, whole.copy()))
         gram = op.deflated_gram(whole, features)

@@ -26,6 +26,8 @@ class Steps(NamedTuple):
     """(op, the features that may be chosen, shared work) -> one component."""
     moved: Callable[[Found, Array, Array], Found]
     """(component, another support, its loadings) -> the component there."""
+    normalized: Callable[[Array, Array], Array]
+    """(support, loadings) -> loadings, normalized in all of X."""
 
 
 def working_set_size(op: OperatorMixin, k: int) -> int | None:
@@ -41,8 +43,8 @@ def working_set_size(op: OperatorMixin, k: int) -> int | None:
     return size if op.restricted_bytes(size) <= 8 * budgets.WORKING_SET_VECTORS * (m + n) else None
 
 
-def component_of_working_set(op: OperatorMixin, k: int, choice: Choice, size: int, steps: Steps) -> Found | None:
-    """Return a component of k features found in a working set; None if groups do not allow k features in it.
+def component_of_working_set(op: OperatorMixin, k: int, choice: Choice, steps: Steps) -> Found | None:
+    """Return a component of k features found in a working set; None without one, or if groups do not allow k in it.
 
     To second order a feature j adds g_j^2 / (l - a_jj) to the variance l, where g = X'Xv is computed with all of X. The
     features outside that are worth more than the least of those found join the working set, and it is searched again.
@@ -52,6 +54,9 @@ def component_of_working_set(op: OperatorMixin, k: int, choice: Choice, size: in
     not guaranteed: that a search in all features would not have found a better support far from this one, and the point
     of stage 1 is stationary for the features of the working set only. Certificates never use the working set.
     """
+    size = working_set_size(op, k)
+    if size is None:
+        return None
     current = steps.work.working_set(size)
     if choice.among(current.features).most < k:
         return None

@@ -2,8 +2,8 @@
 
 from rspca.operators.blocks import BLOCK_BYTES, chunks
 from rspca.operators.data import Adapted, DataOperator
+from rspca.operators.gram_products import Moments, moments_about_zero
 from rspca.operators.mixin import OperatorMixin, returned_by
-from rspca.operators.moments_about import Moments, moments_about_zero
 from rspca.operators.products import Meter
 from rspca.operators.protocol import Operator
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from rspca.base.types import Array
 from rspca.operators.blocks import as_float64, as_type, chunks
-from rspca.operators.gram_products import GRAM_COLUMNS_BYTES, GramProducts
-from rspca.operators.moments_about import Moments, moments_about_zero
+from rspca.operators.gram_products import GRAM_COLUMNS_BYTES, GramProducts, Moments, moments_about_zero
 
 
 class WeightedProducts(GramProducts):
