@@ -167,9 +167,7 @@ def test_naive_loadings_are_those_of_the_search():
 def test_some_support_has_the_variance_that_it_states(k):
     X = unequal_variances(11, n=40)
     A = X.T @ X
-    found = some_support(A, k)
-    assert found.places.tolist() == sorted(set(found.places.tolist()))
-    assert len(found.places) == k
-    inside = A[np.ix_(found.places, found.places)]
-    assert found.loadings @ inside @ found.loadings == pytest.approx(found.variance)
-    assert found.variance <= A.diagonal()[found.places].sum() * (1.0 + 1e-12)
+    places, variance = some_support(A, k)
+    assert places.tolist() == sorted(set(places.tolist()))
+    assert len(places) == k
+    assert np.linalg.eigvalsh(A[np.ix_(places, places)])[-1] == pytest.approx(variance)

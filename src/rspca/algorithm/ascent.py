@@ -66,6 +66,7 @@ def search_in_pool(route: Route, k: int, ends: list[Polished], choice: Choice, w
             stayed = np.array_equal(before, ends[0].support)
             if stayed:
                 break
+        work.forget_last_pool()
         if stayed and ends[0].swap_optimal and no_swap_outside_gains(pool, op, before, choice):
             return refitted_end(op, ends[0])
         ends = [end._replace(swap_optimal=None) for end in ends[:1]]

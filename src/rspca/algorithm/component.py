@@ -95,7 +95,7 @@ def rspca_component(
     if options.solver != "linearized":
         return polished_component(task)
     steps = Steps(task.work, task.search, task.moved, task.normalized)
-    for component_of_some in (component_of_longest, component_of_working_set):
+    for component_of_some in (component_of_working_set, component_of_longest):
         found = component_of_some(op, task.k, choice, steps)
         if found is not None:
             return found

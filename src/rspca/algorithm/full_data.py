@@ -40,6 +40,9 @@ class FullData:
         pairs = leading_pairs(self.source, count, tol=self.tol)
         return pairs.vectors * np.sqrt(pairs.values)
 
+    def forget(self) -> None:
+        """Free nothing: X itself is needed further."""
+
     def relaxed(self, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report) -> StationaryPoint:
         """Return the best stationary point that steps on X reach from these starts."""
         op, on_iteration = self.source, partial(report, "relax")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.gram_search import improved
 from rspca.algorithm.loop import Found
 from rspca.algorithm.pool import Pool, no_swap_outside_gains, worth_entering
 from rspca.algorithm.promising import pool_size
@@ -65,29 +64,24 @@ def longest_that_matter(op: OperatorMixin, k: int, choice: Choice, work: SharedW
     if k * norms[-1] > budgets.LONGEST_MAX_SHARE * norms[:k].sum():
         return None
     few = np.sort(longest[: max(budgets.LONGEST_TRIED, k)])
-    some = some_support(work.gram_of_longest(op, few), k)
-    if k * norms[-1] >= some.variance:
+    gram = work.gram_of_longest(op, few)
+    places, variance = some_support(gram, k)
+    if k * norms[-1] >= variance:
         return None
-    count = max(budgets.LONGEST_LEAST, budgets.LONGEST_PER_K * k, int(np.count_nonzero(k * norms >= some.variance)))
-    features, support = np.sort(longest[: min(count, most)]), few[some.places]
+    count = max(budgets.LONGEST_LEAST, budgets.LONGEST_PER_K * k, int(np.count_nonzero(k * norms >= variance)))
+    features = np.sort(longest[: min(count, most)])
     if k == 1:
         return features  # no shorter column has as much variance
+    some = improved(gram, Choice(np.arange(len(few))), [places])[0]
+    support = few[some.support]
     gradient = op.gradient(op.restrict(support), support, some.loadings)
     outside = Choice(np.setdiff1d(eligible, features, assume_unique=True))
     entering = worth_entering(op, gradient, support, some.loadings, outside, count=1, share=1.0)
     return None if len(entering) else features
 
 
-class SomeSupport(NamedTuple):
-    """Places of a support in a Gram matrix, sorted, its best loadings, and their variance."""
-
-    places: Array
-    loadings: Array
-    variance: float
-
-
-def some_support(A: Array, k: int) -> SomeSupport:
-    """Return the support of k features of A that power steps, and then truncated ones, come to."""
+def some_support(A: Array, k: int) -> tuple[Array, float]:
+    """Return a support of k features of A that power steps, and truncated ones, come to, and its variance."""
     v = np.sqrt(A.diagonal())
     for _ in range(budgets.LONGEST_POWER_STEPS):
         v = A @ v
@@ -96,4 +90,4 @@ def some_support(A: Array, k: int) -> SomeSupport:
         places = top_k(np.abs(v), k)
         values, vectors = np.linalg.eigh(A[np.ix_(places, places)])
         v = vectors[:, -1] @ A[places]
-    return SomeSupport(places, vectors[:, -1], float(values[-1]))
+    return places, float(values[-1])

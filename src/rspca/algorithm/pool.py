@@ -47,6 +47,8 @@ def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: Sh
     lasting = work.lasting
     rows = route.leading_rows(budgets.POOL_LEADING)[choice.features]
     along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
+    del rows
+    route.forget()  # before the Gram matrix is made
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups
     features = np.unique(np.concatenate([enough, *known, along, choice.allowed(lasting)]))
     return _pool_of(op, work.gram(op, features, lasting), features, complete=False)

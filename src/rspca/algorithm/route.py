@@ -31,6 +31,10 @@ class Route(Protocol):
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         ...
 
+    def forget(self) -> None:
+        """Free the memory of what is needed for directions and steps: none of them is asked for any more."""
+        ...
+
     def relaxed(self, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report) -> StationaryPoint:
         """Return the best stationary point of stage 1 that is reached from these starts; X confirms it."""
         ...

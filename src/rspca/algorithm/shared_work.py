@@ -153,13 +153,12 @@ class SharedWork:
     def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S in float64 of long columns, as earlier components left it.
 
-        The products of the most columns that were asked for are kept.
+        The products of the most columns that were asked for are kept, if these are not many.
         """
         known = self._longest_gram
-        if known is None or len(features) > len(known.features):
-            known = FeatureGram(features, self._whole_gram(known, features))
-            self._longest_gram = known
-        whole = known.gram.copy() if known.features is features else self._whole_gram(known, features)
+        whole = self._whole_gram(known, features)
+        if known is None or len(known.features) < len(features) <= budgets.POOL_KEPT_FEATURES:
+            self._longest_gram = FeatureGram(features, whole.copy())
         gram = op.deflated_gram(whole, features)
         gram = op.gram_matrix(features) if gram is None else gram
         np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
@@ -175,13 +174,19 @@ class SharedWork:
         """Return X_S'X_S of a pool that may have most features of the last one, whose products are kept if not many."""
         last = self._last
         self._last = None
-        known = last.known if last is not None and last.op is op else None
-        del last  # before another matrix is made
-        whole = self._whole_gram(known, features)
+        if last is not None and last.op is op and mostly_in(features, last.known.features):
+            whole = self._extended(last.known, features)
+        else:
+            del last  # before another matrix is made
+            whole = self.op.gram_matrix(features)
         if len(features) <= budgets.POOL_KEPT_FEATURES:
             self._last = _Last(op, FeatureGram(features, whole.copy()))
         gram = op.deflated_gram(whole, features)
         return op.gram_matrix(features) if gram is None else gram
+
+    def forget_last_pool(self) -> None:
+        """Free the products of the last pool, which only the next one of the same component would use."""
+        self._last = None
 
     def _extended(self, known: FeatureGram, features: Array) -> Array:
         """Return the Gram matrix of features before deflation: what is known of it, and products for the others.

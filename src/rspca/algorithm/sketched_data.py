@@ -100,6 +100,10 @@ class SketchedData:
         """Return a row for each feature such that their products are those of the leading part of X'X, about."""
         return self.sketch.leading_rows(count)
 
+    def forget(self) -> None:
+        """Free the memory of the sketch."""
+        self.sketch.forget_rows()
+
     def relaxed(self, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report) -> StationaryPoint:
         """Run stage 1 on the sketch, confirm each result by one product with X, and stop when X confirms no gain.
 

@@ -31,7 +31,7 @@ class Shifted(Wrapper):
         self._far = np.flatnonzero(self.shift)
 
     def matmat(self, V: Array, /) -> Array:
-        """(X - 1 shift') V; of a vector with few non-zeros, from their columns."""
+        """(X - 1 shift') V; of vectors with few non-zeros, from their columns."""
         few = self._few_nonzeros(V)
         if few is not None:
             return self.columns(few) @ np.asarray(V[few], dtype=self.dtype)
@@ -43,11 +43,12 @@ class Shifted(Wrapper):
         return product
 
     def _few_nonzeros(self, V: Array) -> Array | None:
-        """Return the non-zeros of a vector if their columns, dense, are a small part of what a product reads."""
+        """Return the non-zeros of vectors if their columns, dense, are a small part of what a product reads."""
         entries = self.inner.entries
-        if V.ndim > 1 or entries <= GATHER_MIN_ENTRIES:
+        if entries <= GATHER_MIN_ENTRIES:
             return None
-        places, share = nonzeros(V), GATHER_COLUMNS_SHARE if self.inner.contiguous_columns else GATHER_ROWS_SHARE
+        places = nonzeros(V if V.ndim == 1 else np.asarray(V.any(axis=1)))
+        share = GATHER_COLUMNS_SHARE if self.inner.contiguous_columns else GATHER_ROWS_SHARE
         return places if len(places) * self.shape[0] <= share * entries else None
 
     def rmatmat(self, U: Array, /) -> Array:
