@@ -13,6 +13,7 @@ from rspca.algorithm.promising import Lasting, lasting_features, leading_feature
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
+from rspca.linalg.vectors import coarse, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -61,7 +62,6 @@ class SharedWork:
         self._n_later = n_components - 1 if n_later is None else n_later
         """Components of this work after the first, which blocks of alike features are for."""
         self._lasting_gram: FeatureGram | None = None
-        self._longest_gram: FeatureGram | None = None
         self._last: _Last | None = None
         self._working_sets: dict[int, WorkingSet] = {}
         self._blocks: dict[int, Blocks] = {}
@@ -151,24 +151,17 @@ class SharedWork:
         return op.gram_matrix(features) if gram is None else gram
 
     def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
-        """Return X_S'X_S in float64 of long columns, as earlier components left it.
-
-        The products of the most columns that were asked for are kept, if these are not many.
-        """
-        known = self._longest_gram
-        whole = self._whole_gram(known, features)
-        if known is None or len(known.features) < len(features) <= budgets.POOL_KEPT_FEATURES:
-            self._longest_gram = FeatureGram(features, whole.copy())
-        gram = op.deflated_gram(whole, features)
+        """Return X_S'X_S in float64 of long columns, as earlier components left it."""
+        gram = op.deflated_gram(self._extended(self._longest_gram, features), features)
         gram = op.gram_matrix(features) if gram is None else gram
         np.fill_diagonal(gram, op.sq_norms[features])  # computed with more care than differences of products
         return gram
 
-    def _whole_gram(self, known: FeatureGram | None, features: Array) -> Array:
-        """Return X_S'X_S before deflation, from known products if most are known."""
-        if known is None or not mostly_in(features, known.features):
-            return self.op.gram_matrix(features)
-        return self._extended(known, features)
+    @cached_property
+    def _longest_gram(self) -> FeatureGram:
+        """The products of the longest columns, before deflation."""
+        features = top_k(coarse(self.op.sq_norms), budgets.LONGEST_LEAST)
+        return FeatureGram(features, self.op.gram_matrix(features))
 
     def _gram_like_last(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S of a pool that may have most features of the last one, whose products are kept if not many."""
