@@ -24,7 +24,8 @@ def component_of_longest(op: OperatorMixin, k: int, choice: Choice, steps: Steps
 
     The variance of a support is at most the sum of the squared lengths of its columns. So no support of left-out
     columns alone has as much variance as the component, because k times the longest of them is less. Nor does a swap
-    of one of its features for a left-out one gain, which their gradients show.
+    of one of its features for a left-out one gain, which their gradients show. With groups the first is not certain:
+    the variance that tells how many columns matter is that of a support without them.
 
     What is not guaranteed: that no support with several left-out columns beside long ones has more. The point of stage
     1 is stationary for the longest columns only. Certificates never use this choice.

@@ -270,9 +270,8 @@ class DenseOperator(InMemory):
     def _gram_between(self, rows: Array, columns: Array, weights: Array | None) -> Array:
         self._meter.add(self._part(rows) + self._part(columns))
         out = np.zeros((len(rows), len(columns)))
-        for part in chunks(
-            self.shape[0], max(1, len(rows) + len(columns)) * 8, BLOCK_BYTES // 4
-        ):  # converted: two copies
+        each = max(1, len(rows) + len(columns)) * 8
+        for part in chunks(self.shape[0], each, BLOCK_BYTES // 4):  # converted rows are a second copy
             left, right = self._rows_of(part, rows), self._rows_of(part, columns)
             left = _weighed(None if weights is None else weights[part], np.asarray(left, dtype=np.float64))
             out += left.T @ np.asarray(right, dtype=np.float64)
