@@ -93,10 +93,13 @@ def row_maxima(values: Array, k: int) -> Array:
     Their k-th largest is a lower bound of the k-th largest value that not many other values reach.
     """
     blocks = ROW_BLOCKS_PER_K * k
-    width = values.shape[1] // blocks
-    if width < ROW_BLOCK_MIN:
+    if values.shape[1] < ROW_BLOCK_MIN * blocks:
         return values
+    while values.shape[1] >= ROW_BLOCK_MIN * blocks:  # each half of a row at once, which is fast for few blocks too
+        half = values.shape[1] // 2
+        values = np.maximum(values[:, :half], values[:, half : 2 * half])
     # entries of a block are a stride apart, so that maxima of neighboring blocks are taken at once
+    width = values.shape[1] // blocks
     return np.asarray(values[:, : blocks * width].reshape(len(values), width, blocks).max(axis=1))
 
 
