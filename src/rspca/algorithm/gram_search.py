@@ -77,7 +77,7 @@ def search(
         starts = _starts(A, k, choice, count, rng, multiply or A.__matmul__, leading)
         candidates = best_distinct(joined([*starts, *others]), count // budgets.GROWTH_NARROWING)
         return _swapped(A, candidates, others, choice, budgets.SEARCH_FINALISTS)
-    inner, among, leading = A[np.ix_(core, core)], choice.among(core), None if leading is None else leading[core]
+    inner, among, leading = submatrix(A, core), choice.among(core), None if leading is None else leading[core]
     begun = joined(_starts(inner, k, among, count, rng, inner.__matmul__, leading))
     ends = exchanged(inner, best_distinct(begun, count // budgets.GROWTH_NARROWING), among)
     ends = best_distinct(ends, budgets.EXCHANGE_LEAST)
@@ -98,6 +98,14 @@ def core_features(A: Array, k: int) -> Array:
         return np.arange(p)
     related = coarse(np.maximum(fourth_powers_of_rows(A) - diagonal**4, 0.0))
     return np.union1d(top_k(related, count), top_k(coarse(diagonal), 2 * k))
+
+
+def submatrix(A: Array, features: Array) -> Array:
+    """Return A_SS, some rows at a time, in half the time that indexing by both takes."""
+    out = np.empty((len(features), len(features)))
+    for part in chunks(len(features), 8 * len(A), 8 * budgets.SEARCH_BLOCK_ENTRIES):
+        out[part] = A[features[part]].take(features, axis=1)
+    return out
 
 
 def _starts(
@@ -179,9 +187,9 @@ def with_lowest_copies(A: Array, end: SwappedSupport, choice: Choice) -> Swapped
     diagonal, support, loadings = A.diagonal(), end.support.copy(), end.loadings.copy()
     sizes = diagonal[support, None]
     equal = np.abs(diagonal - sizes) <= TIED * sizes
-    if len(support) > 1:
-        equal &= np.abs(A[support]) >= (1.0 - TIED) * sizes
     equal[:, support] = False
+    if len(support) > 1 and equal.any():
+        equal &= np.abs(A[support]) >= (1.0 - TIED) * sizes
     if not equal.any():
         return end
     if choice.groups is not None:
@@ -243,7 +251,7 @@ def fourth_powers_of_rows(A: Array) -> Array:
     sums, step = np.empty(len(A)), max(1, budgets.SEARCH_BLOCK_ENTRIES // len(A))
     for first in range(0, len(A), step):
         squares = A[first : first + step] ** 2
-        sums[first : first + step] = np.einsum("ij,ij->i", squares, squares)
+        sums[first : first + step] = np.vecdot(squares, squares)
     return sums
 
 
@@ -339,7 +347,7 @@ def largest_worth(
     """
     S, loadings = np.empty((len(gradients), size), dtype=np.intp), np.empty((len(gradients), size))
     choose = _worth_all if choice.groups is not None else _worth_few
-    for part in chunks(len(S), 8 * len(A), budgets.SWAP_BYTES):
+    for part in chunks(len(S), 8 * len(A), budgets.WORTH_BYTES):
         S[part], loadings[part] = choose(A, candidates.chosen(part), gradients[part], favor, size, choice)
     return S, loadings
 
