@@ -46,6 +46,8 @@ def swap_path(
     support that comes twice shows that gains are only rounding: the path ends there.
     """
     support, n_swaps, swap_optimal, own = np.array(support), 0, False, set[bytes]()
+    if np.sort(support).tobytes() in visited:
+        return None
     rows = np.array(gram_rows(support))
     values, vectors = np.linalg.eigh(symmetric(rows[:, support]))
     while True:
@@ -78,10 +80,12 @@ def _promising_to_enter(rows: Array, diagonal: Array, value: float, v: Array, re
     """Return which features may gain by a swap with any feature of the support: most are ruled out by two products.
 
     With the notation of `swap_features`, a swap with i gains only if R_ii alpha^2 / v_i^2 + q + 2 |alpha r_i / v_i| is
-    positive. Here |r_i| <= |R_i| |a| and a'r <= |R| |a|^2, the spectral norm |R| given as `largest`.
+    positive. Here |r_i| <= |R_i| |b| and a'r <= |R| |b|^2, the spectral norm |R| given as `largest`, and b what a is
+    without its part along v, because Rv = 0.
     """
     sizes = np.maximum(np.abs(v), budgets.SWAP_MIN_LOADING)
-    alpha, squares = np.abs(v @ rows), np.einsum("ij,ij->j", rows, rows)
+    alpha = np.abs(v @ rows)
+    squares = np.einsum("ij,ij->j", rows, rows) - (1.0 - TIED) * alpha**2  # |b|^2, and more than its rounding
     most = float(np.max(rest.diagonal() / sizes**2)) * alpha
     most += 2.0 * float(np.max(np.linalg.norm(rest, axis=1) / sizes)) * np.sqrt(squares)
     most *= alpha
