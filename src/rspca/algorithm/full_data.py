@@ -46,7 +46,7 @@ class FullData:
     def relaxed(self, k: int, starts: list[Array], *, max_iter: int, tol: float, report: Report) -> StationaryPoint:
         """Return the best stationary point that steps on X reach from these starts."""
         op, on_iteration = self.source, partial(report, "relax")
-        points = [l1_l2_maximizer(op.gram(start), k) for start in starts]
+        points = [l1_l2_maximizer(start, k) for start in starts]
         ends = [linearized(op, k, x, max_iter=max_iter, tol=tol, on_iteration=on_iteration) for x in points]
         return max(ends, key=lambda end: end.variance)
 
