@@ -18,7 +18,7 @@ SHORT, LONG = 1e-100, 1e100
 NEARLY_TIED = 1e-3
 """Arithmetic: relative distance of a level to the largest magnitude below which three digits of it are lost."""
 SAMPLE_VALUES = 512
-"""Values that enclose the k-th largest of many; n must be 8 times as large: benchmarks/budgets.py."""
+"""Values of which one is usually below the k-th largest of many; n must be 8 times as large: benchmarks/budgets.py."""
 ROW_BLOCKS_PER_K, ROW_BLOCK_MIN = 4, 4
 """Blocks of a row, as a multiple of k, whose maxima bound its k-th largest value, and the values that a block must
 have: not tuned."""
@@ -35,37 +35,32 @@ def top_k(values: Array, k: int) -> Array:
         return np.arange(n)
     if k <= 0:
         return np.arange(0)
-    level = kth_largest(values, k)
-    at_least = (values >= level).nonzero()[0]
-    if len(at_least) == k:
-        return at_least
-    above = (values > level).nonzero()[0]
-    ties = (values == level).nonzero()[0][: k - len(above)]
-    return np.sort(np.concatenate([above, ties]))
+    among = above_sample(values, k)
+    some = values if among is None else values[among]
+    level = np.partition(some, len(some) - k)[len(some) - k]
+    chosen = (some >= level).nonzero()[0]
+    if len(chosen) > k:  # of those that tie, the first
+        ties = (some[chosen] == level).nonzero()[0]
+        chosen = np.delete(chosen, ties[k - len(chosen) :])
+    return chosen if among is None else among[chosen]
 
 
-def kth_largest(values: Array, k: int) -> float:
-    """Return the k-th largest value, 1 <= k <= n.
+def above_sample(values: Array, k: int) -> Array | None:
+    """Return the sorted indices of values that have the k largest among them, ties included; None if that is no help.
 
-    Two values of a sample usually enclose it, and only the values between them are partitioned (Floyd, Rivest 1975).
-    This is several times as fast as partitioning all, and ties cost nothing.
+    A value of a sample is usually below the k-th largest, and not far below it (Floyd, Rivest 1975). So most values are
+    compared once, and few are partitioned.
     """
     n = len(values)
     if n < 8 * SAMPLE_VALUES:
-        return float(np.partition(values, n - k)[n - k])
+        return None
     sample = np.sort(values[:: n // SAMPLE_VALUES])
     rank = k * len(sample) / n
-    margin = 3.0 * math.sqrt(rank) + 1.0
-    lower, upper = math.floor(rank - margin), math.ceil(rank + margin)
-    low = sample[-upper] if upper < len(sample) else -np.inf
-    high = sample[-lower] if lower > 0 else np.inf
-    between = values[(values > low) & (values <= high)]
-    wanted = k - np.count_nonzero(values > high)
-    if 0 < wanted <= len(between):
-        return float(np.partition(between, len(between) - wanted)[len(between) - wanted])
-    if 0 < wanted <= len(between) + np.count_nonzero(values == low):
-        return float(low)
-    return float(np.partition(values, n - k)[n - k])
+    upper = math.ceil(rank + 3.0 * math.sqrt(rank) + 1.0)
+    if upper >= len(sample):
+        return None
+    above = (values > sample[-upper]).nonzero()[0]
+    return above if len(above) >= k else None
 
 
 class LargeValues(NamedTuple):
@@ -304,7 +299,7 @@ def _level_near(size: Array, k: float, active: Array) -> tuple[float, Array | No
         if level <= 0.0:
             break
         above = (size > level).nonzero()[0]
-        if len(above) == len(active) and np.array_equal(above, active):
+        if len(above) == len(active) and (above == active).all():
             return level, active
         active = above
     return 0.0, None
