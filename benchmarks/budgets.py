@@ -28,14 +28,17 @@ import rspca
 from rspca.algorithm import budgets
 from rspca.linalg import eigen, vectors
 
-CASES: dict[str, tuple[Callable[[], Any], int]] = {
-    "HapMap3, k=20": (data.hapmap3, 20),
-    "HapMap3, k=700": (data.hapmap3, 700),
-    "Classic-2, k=50": (data.classic2, 50),
-    "Classic-2, k=600": (data.classic2, 600),
-    "Chowdary, k=20": (data.chowdary, 20),
-    "alon, k=100": (lambda: data.gene_expression("alon"), 100),
-    "digits, k=10": (lambda: rspca.GramOperator(data.benchmark_matrix("digits")), 10),
+CASES: dict[str, tuple[Callable[[], Any], int, bool]] = {
+    "HapMap3, k=20": (data.hapmap3, 20, False),
+    "HapMap3, k=700": (data.hapmap3, 700, False),
+    "Classic-2, k=50": (data.classic2, 50, False),
+    "Classic-2, k=600": (data.classic2, 600, False),
+    "Chowdary, k=20": (data.chowdary, 20, False),
+    "alon, k=100": (lambda: data.gene_expression("alon"), 100, False),
+    "HapMap3 scaled, k=8": (data.hapmap3, 8, True),
+    "HGDP Europeans, k=20": (data.hgdp_euro, 20, False),
+    "Golub scaled, k=5": (lambda: data.gene_expression("golub"), 5, True),
+    "digits, k=10": (lambda: rspca.GramOperator(data.benchmark_matrix("digits")), 10, False),
 }
 COLUMNS = ("number", "value", "tried", "case", "variance_ratio", "time_ratio", "passes", "passes_tried")
 
@@ -83,19 +86,19 @@ def replaced(module: ModuleType, name: str, value: float) -> Iterator[None]:
         setattr(module, name, before)
 
 
-def run(X: Any, k: int) -> Run:
+def run(X: Any, k: int, scale: bool) -> Run:
     options = {"n_draws": budgets.DRAWS, "max_iter": budgets.MAX_ITER, "tol": budgets.TOL}
     started = time.perf_counter()
-    component = rspca.decompose(X, 1, k=k, random_state=0, **options).components[0]
+    component = rspca.decompose(X, 1, k=k, scale=scale, random_state=0, **options).components[0]
     return Run(component.variance, time.perf_counter() - started, component.passes)
 
 
-def names_read(X: Any, k: int) -> set[str]:
+def names_read(X: Any, k: int, scale: bool) -> set[str]:
     """Return the names of `budgets` that one fit reads; everything is loaded and warm after it."""
     Reads.names = set()
     budgets.__class__ = Reads
     try:
-        run(X, k)
+        run(X, k, scale)
     finally:
         budgets.__class__ = ModuleType
     return Reads.names
@@ -104,13 +107,13 @@ def names_read(X: Any, k: int) -> set[str]:
 def measured(module: ModuleType, name: str, read: dict[str, set[str]]) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each value and case of one number."""
     value = getattr(module, name)
-    for case, (make, k) in CASES.items():
+    for case, (make, k, scale) in CASES.items():
         if module is budgets and name not in read[case]:
             continue
         for tried in half_and_double(value):
-            as_it_is = run(make(), k)
+            as_it_is = run(make(), k, scale)
             with replaced(module, name, tried):
-                changed = run(make(), k)
+                changed = run(make(), k, scale)
             ratios = (changed.variance / as_it_is.variance, round(changed.seconds / as_it_is.seconds, 3))
             yield name, value, tried, case, *ratios, round(as_it_is.passes, 3), round(changed.passes, 3)
 
@@ -128,7 +131,7 @@ def summary(rows: list[tuple[Any, ...]]) -> str:
 
 def main(wanted: list[str]) -> None:
     numbers = [(module, name) for module in (budgets, eigen, vectors) for name in tuned_numbers(module)]
-    read = {case: names_read(make(), k) for case, (make, k) in CASES.items()}
+    read = {case: names_read(make(), k, scale) for case, (make, k, scale) in CASES.items()}
     heads = ("number", "value", "tried", "cases", "variance", "to", "time", "passes", "tried")
     widths = (-26, 14, 14, 6, 11, 11, 7, 9, 9)
     print(

@@ -31,7 +31,7 @@ def test_a_pool_has_all_features_where_they_are_few_and_fewer_the_more_samples_t
     assert promising.pool_size(10, 5501) == budgets.POOL_FEATURES
     assert promising.pool_size(10**7, 300) == 300
     assert promising.pool_size(10**7, 600) == budgets.POOL_MIN_FEATURES
-    assert budgets.POOL_MIN_FEATURES < promising.pool_size(4000, 5000) == 1000 < budgets.POOL_FEATURES
+    assert budgets.POOL_MIN_FEATURES < promising.pool_size(2000, 8000) == 1000 < budgets.POOL_FEATURES
     op, choice = as_operator(data(n=40)), Choice(np.arange(1, 40))
     made = make_pool(op, 3, choice, [])
     assert made.complete
@@ -96,28 +96,49 @@ def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkey
     np.testing.assert_allclose(made.multiply(np.eye(len(made.features))), made.gram, atol=1e-9)
 
 
-def test_energies_of_rows_are_estimated_without_bias_and_small_without_the_leading_directions():
-    X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
-    op = as_operator(X)
-    energies, rest, _ = promising.row_energies_from(op.gram(promising.random_signs(op)))
-    ratios = energies / (budgets.POOL_PROBES * np.sum((X.T @ X) ** 2, axis=1))
-    assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
-    assert ratios.min() > 0.3
-    assert ratios.max() < 2.5
-    assert np.all(rest <= energies * (1.0 + 1e-12))
-    factor = np.random.default_rng(1).standard_normal((60, 1)) @ np.ones((1, 40)) * 30.0
-    op = as_operator(X + factor)
-    energies, rest, _ = promising.row_energies_from(op.gram(promising.random_signs(op)))
-    assert np.all(rest < 0.01 * energies)
+def test_energies_of_rows_are_those_of_the_rows_and_small_without_the_leading_directions():
+    rng = np.random.default_rng(0)
+    R = rng.standard_normal((24, 40)) * np.linspace(1.0, 3.0, 24)[:, None]
+    whole, rest = promising.row_energies(R)
+    np.testing.assert_allclose(whole, np.sum((R.T @ R) ** 2, axis=1))
+    left, values, right = np.linalg.svd(R, full_matrices=False)
+    part = (left[:, 16:] * values[16:]) @ right[16:]
+    np.testing.assert_allclose(rest, np.sum((part.T @ part) ** 2, axis=1))
+    whole, rest = promising.row_energies(R[:4])
+    assert np.all(rest < whole)
 
 
-def test_very_many_features_are_probed_by_fewer_random_vectors(monkeypatch):
-    op = as_operator(data(20, 400))
-    assert promising.random_signs(op).shape == (400, 32)
+def test_very_many_features_are_projected_on_fewer_random_directions(monkeypatch):
+    op = as_operator(data(80, 400))
+    assert promising.random_projections(op).rows.shape == (400, 64)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 400 * 9)
-    assert promising.random_signs(op).shape == (400, 9)
+    few = promising.random_projections(op)
+    assert few.rows.shape == (400, 9)
+    assert promising.linkage(op, few, SharedWork(op)._leading, 3)[1].whole.features.size == 0
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
-    assert promising.random_signs(op).shape == (400, 4)
+    assert promising.random_projections(op).rows.shape == (400, 4)
+
+
+def test_projections_vary_most_along_the_leading_directions_of_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3)) @ rng.standard_normal((3, 700)) * 3.0 + 0.1 * rng.standard_normal((90, 700))
+    op = as_operator(X)
+    found = promising.main_directions(promising.random_projections(op).rows, 3)
+    overlap = np.linalg.svd(found.T @ np.linalg.svd(X, full_matrices=False)[2][:3].T)[1]
+    assert overlap.min() > 0.99
+    gram = rspca.GramOperator(X.T @ X)
+    found = promising.main_directions(promising.random_projections(gram).rows, 3)
+    assert np.linalg.svd(found.T @ np.linalg.svd(X, full_matrices=False)[2][:3].T)[1].min() > 0.99
+
+
+def test_all_pairs_are_compared_where_they_are_few(monkeypatch):
+    rows = np.random.default_rng(0).standard_normal((60, 8)).astype(np.float32)
+    powers = (rows.astype(float) @ rows.T) ** 4
+    np.fill_diagonal(powers, 0.0)
+    np.testing.assert_allclose(promising.fourth_powers(rows), powers.sum(axis=1), rtol=1e-3)
+    monkeypatch.setattr(budgets, "POOL_LINKAGE_PAIRS", 3599)
+    near = promising.fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
+    np.testing.assert_array_equal(promising.fourth_powers(rows), near)
 
 
 # issue 16, item 2

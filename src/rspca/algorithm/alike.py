@@ -15,7 +15,6 @@ from rspca.algorithm.sketch import Rows
 from rspca.base.types import Array
 from rspca.linalg.vectors import top_k
 from rspca.operators.base import OperatorMixin, chunks
-from rspca.operators.deflated import ScoreDeflated
 
 
 class Blocks(NamedTuple):
@@ -51,64 +50,43 @@ def take_leading_off(op: OperatorMixin, projected: Array, directions: Array, lea
         projected[part] *= scale.astype(projected.dtype)[:, None]
 
 
-def nearest_features(rows: Array, linked: Array, count: int) -> Array:
-    """Return the features most like each of some features, nearest first, as rows; the most linked features come first.
-
-    `rows` are projections of the columns, `linked` how much each is like others. No two of the features chosen are much
-    alike.
-    """
-    worth, found, size = linked.copy(), list[Array](), min(len(rows), budgets.ALIKE_NEAR)
-    while len(found) < count:
-        middle = int(np.argmax(worth))
-        if worth[middle] <= 0.0:
-            break
-        products = np.abs(rows @ rows[middle])
-        near = top_k(products, size)
-        near = near[np.argsort(-products[near], kind="stable")]
-        found.append(near)
-        worth[near[products[near] > budgets.ALIKE_SHARE * products[middle]]] = 0.0
-        worth[middle] = 0.0
-    return np.array(found, dtype=np.intp).reshape(len(found), size)
-
-
-def no_blocks() -> Blocks:
-    """Return no blocks."""
-    return Blocks(np.empty((0, 0), dtype=np.intp), np.empty((0, 0, 0)))
-
-
-def make_blocks(op: OperatorMixin, near: Array, leading: Rows, k: int, count: int) -> Blocks:
-    """Return blocks of 2k features, at most `count`, from sets of features that projections show to be alike.
+def make_blocks(op: OperatorMixin, near: Array, k: int, count: int) -> Array:
+    """Return blocks of 2k features as rows, at most `count`, from sets of features that projections show to be alike.
 
     Projections are rough. So the best k features of each set are found by their Gram matrix, and the sets of largest
     variance are replaced by the features of largest gradient at these loadings: one block product with X.
     """
-    rest = ScoreDeflated(op, leading.left, loadings=leading.rows.T)
     size = min(op.shape[1], 2 * k)
-    scores, variances = _best_scores(rest, near, k)
-    scores = scores[:, np.argsort(-variances, kind="stable")[:count]]
-    blocks = _steepest(rest, scores, size)
+    if not len(near):
+        return np.empty((0, size), dtype=np.intp)
+    scores, variances = _best_scores(op, near, k)
+    return _steepest(op, scores[:, np.argsort(-variances, kind="stable")[:count]], size)
+
+
+def with_grams(op: OperatorMixin, blocks: Array) -> Blocks:
+    """Return distinct blocks with their Gram matrices."""
     blocks = blocks[distinct_rows(blocks)]
-    grams = [grams for _, _, grams in _grams(op, blocks)]
+    grams, size = [grams for _, _, grams in _grams(op, blocks)], blocks.shape[1]
     return Blocks(blocks, np.concatenate([np.empty((0, size, size)), *grams]))
 
 
-def _best_scores(rest: ScoreDeflated, sets: Array, k: int) -> tuple[Array, Array]:
+def _best_scores(op: OperatorMixin, sets: Array, k: int) -> tuple[Array, Array]:
     """Return scores, as columns, of the best k features of each set, and their variances."""
-    scores, variances = np.empty((rest.shape[0], len(sets)), dtype=rest.dtype), np.empty(len(sets))
-    for part, columns, grams in _grams(rest.inner, sets):
-        fits = _fitted(_left_of(rest, grams, sets[part]), k)
-        weights = np.zeros((len(grams), 1, sets.shape[1]), dtype=rest.dtype)
-        np.put_along_axis(weights[:, 0], fits.places, fits.loadings.astype(rest.dtype), axis=1)
+    scores, variances = np.empty((op.shape[0], len(sets)), dtype=op.dtype), np.empty(len(sets))
+    for part, columns, grams in _grams(op.undeflated, sets):
+        fits = _fitted(_left_of(op, grams, sets[part]), k)
+        weights = np.zeros((len(grams), 1, sets.shape[1]), dtype=op.dtype)
+        np.put_along_axis(weights[:, 0], fits.places, fits.loadings.astype(op.dtype), axis=1)
         scores[:, part] = (weights @ columns)[:, 0].T
         variances[part] = fits.variances
     return scores, variances
 
 
-def _steepest(rest: ScoreDeflated, scores: Array, size: int) -> Array:
-    """Return the features of largest gradient for each column of scores, so many, sorted."""
+def _steepest(op: OperatorMixin, scores: Array, size: int) -> Array:
+    """Return the features of largest gradient for each column of scores of X before deflation, so many, sorted."""
     found = list[Array]()
-    for part in chunks(scores.shape[1], rest.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
-        gradients = rest.rmatmat(rest.unexplained(np.asarray(scores[:, part], dtype=np.float64)))
+    for part in chunks(scores.shape[1], op.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
+        gradients = op.rmatmat(np.asarray(scores[:, part], dtype=op.dtype))
         found += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
     return np.array(found, dtype=np.intp).reshape(len(found), size)
 

@@ -96,9 +96,7 @@ def exchanged_or_searched(pool: Pool, k: int, ends: list[Polished], choice: Choi
 
 
 def ends_in_blocks(op: OperatorMixin, k: int, ends: list[Polished], choice: Choice, work: SharedWork) -> list[Polished]:
-    """Return the best other supports inside of blocks of features that are alike; none for the first component."""
-    if op is work.op:
-        return []
+    """Return the best other supports inside of blocks of features that are alike."""
     known = {end.support.tobytes() for end in ends}
     found = [end._replace(n_iter=ends[0].n_iter) for end in block_ends(op, k, choice, work.blocks(k))]
     return [end for end in found if end.support.tobytes() not in known]

@@ -277,12 +277,12 @@ POOL_COMPLETE_FEATURES = 5500
 Europeans, k = 5 to 50) lose 0.4 to 10 % of the variance: benchmarks/budgets.py."""
 POOL_COMPLETE_PRODUCTS = 15 * 10**9
 """Multiplications m n^2 of the Gram matrix of all features, 0.4 s in one thread: benchmarks/budgets.py."""
-POOL_FEATURES = 2560
+POOL_FEATURES = 2048
 """Features of a pool without all features, at most; 32 MB: benchmarks/budgets.py."""
 POOL_MIN_FEATURES = 512
 """The same, at least, however many samples there are: benchmarks/budgets.py."""
-POOL_PRODUCTS = 4 * 10**9
-"""Multiplications m p^2 of the Gram matrix of such a pool, 0.1 s in one thread: benchmarks/budgets.py."""
+POOL_PRODUCTS = 2 * 10**9
+"""Multiplications m p^2 of the Gram matrix of such a pool, 0.05 s in one thread: benchmarks/budgets.py."""
 POOL_COUNTED_BYTES = 2**20
 """Bytes of a pool's Gram matrix below which the check of free memory ignores it: not tuned."""
 POOL_COPIED_BYTES = 2**20
@@ -296,8 +296,6 @@ products of float32 data differ by less."""
 POOL_KEPT_FEATURES = 800
 """Features of a pool around supports, at most, whose Gram matrix is kept for the next pool of the same component, which
 mostly has half to nine tenths of them; 5 MB, less than a first pool has. Limit of memory."""
-POOL_PROBES = 32
-"""Random sign vectors from which lengths of rows of X'X are estimated: benchmarks/budgets.py."""
 POOL_MIN_PROBES = 4
 """The same, at least, however many features there are: benchmarks/budgets.py."""
 POOL_PROBE_ENTRIES = 2**25
@@ -320,34 +318,54 @@ POOL_DIRECTION_SUPPORTS = 32
 POOL_DIRECTION_STEPS = 2
 """Times that each direction chooses k features: benchmarks/budgets.py."""
 POOL_DIRECTION_SHARE = 4
-"""Features of the pool for each one that directions choose, and that neighborhoods add: benchmarks/budgets.py."""
-POOL_NEIGHBORHOODS = 32
-"""Features of large variance or energy whose most correlated features join the pool: benchmarks/budgets.py."""
+"""Features of the pool for each one that directions choose: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64
 """Random directions on which columns are projected; correlations are then seen to 1/8: benchmarks/budgets.py."""
-POOL_JOINED_SHARE = 0.1
-"""Vectors, as a share of the samples, up to which projections and rows of X'X are one product: what it returns is then
-at most this share of X. Limit of memory."""
 POOL_PROJECTION_ENTRIES = 2**21
 """Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
 more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
 """Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
-POOL_LINKAGE_PER_ENTRY = 8
-"""The same for each stored entry of X, where these are few: no more than some passes take: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16
 """Features on each side with which each is compared if all pairs are too many: benchmarks/budgets.py."""
-POOL_PROBE_SEED, POOL_PROJECTION_SEED = 32, 64
+POOL_PROJECTION_SEED = 64
 """Seeds of the random vectors, so that the pool is a function of the data: not tuned."""
 POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
+HASH_SIGNS = 64
+"""Arithmetic: signs of a column in one word."""
+HASH_TABLES = 24
+"""Orders of the features by their signs on some random directions, in which neighbors are compared:
+benchmarks/budgets.py."""
+HASH_SHUFFLES = 8
+"""Orders of features with the same signs, which are taken in turn; so many times HASH_REACH of a large group of equal
+columns become neighbors of each: benchmarks/budgets.py."""
+HASH_MAX_BITS = 16
+"""Signs that order them, at most; as many as 2 to this power are features: not tuned."""
+HASH_REACH = 4
+"""Places up to which features are compared in each order: benchmarks/budgets.py."""
+HASH_DIFFERING = 16
+"""Signs of 64 that may differ, cosine 0.7; of unrelated features one pair in 10,000 has so few:
+benchmarks/budgets.py."""
+HASH_PAIRS, HASH_FEATURES_A_PAIR = 1024, 32
+"""Pairs that are kept of each comparison, at least, and one for so many features: where nearly all features are alike,
+those most alike. Limit of memory and time; not tuned."""
+HASH_NEAR = 64
+"""Arithmetic: features of a neighborhood, as many as POOL_MAX_K."""
+HASH_SIZES = (3, 8, 24, 64)
+"""Sizes of supports for which the best features in the middle are chosen: not tuned."""
+HASH_TRIED = 16
+"""Features, for each that is chosen, of which those not alike an earlier one are: benchmarks/budgets.py."""
+HASH_SEED = 16
+"""Seed of the choice of directions: not tuned."""
 ALIKE_SETS = 9
-"""Sets of features that projections show to be alike, for each component after the first. With 6, ten components of 20
-SNPs of simulated genotypes in random order have 1 % less variance in one of two orders. Not tuned otherwise."""
+"""Sets of features that projections show to be alike, for each component, in X and without its leading directions.
+With 6, ten components of 20 SNPs of simulated genotypes in random order have 1 % less variance in one of two orders.
+Not tuned otherwise."""
 ALIKE_BLOCKS = 3
-"""The best of these sets, for each component after the first, that become blocks; with 2 or 4 the results are the same:
+"""The best of these sets, for each component, that become blocks; with 2 or 4 the results are the same:
 not tuned otherwise."""
 ALIKE_NEAR = 32
 """Features of such a set; of 64 projections, half of them are linked if the block has 20: not tuned."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.alike import nearest_features, take_leading_off
+from rspca.algorithm.alike import take_leading_off
 from rspca.algorithm.feature_limits import Choice
+from rspca.algorithm.neighborhoods import Neighborhoods, alike_pairs, neighborhoods, no_neighborhoods
 from rspca.algorithm.sketch import Rows, first_scores, longest_columns
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, decreasing_order, top_k, top_k_in_rows
@@ -22,36 +23,36 @@ def pool_size(m: int, n: int) -> int:
     return int(min(n, np.clip(np.sqrt(budgets.POOL_PRODUCTS / m), budgets.POOL_MIN_FEATURES, budgets.POOL_FEATURES)))
 
 
+class Alike(NamedTuple):
+    """Neighborhoods of features in X, and in X without its leading directions."""
+
+    whole: Neighborhoods
+    beyond_leading: Neighborhoods
+
+
 class Lasting(NamedTuple):
     """What the pools of all components share."""
 
     features: Array
     """Features that are part of every pool, sorted."""
-    alike: Array
-    """Sets of features, as rows, that are alike besides the leading directions, as far as projections show."""
+    alike: Alike
+    """Neighborhoods of features, as far as projections show them."""
 
 
-def lasting_features(
-    op: OperatorMixin, energies: Array, beyond_leading: Array, leading: Rows | None, sets: int
-) -> Lasting:
+def lasting_features(op: OperatorMixin, projections: Projections, rows: Array, leading: Rows, sets: int) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
-    What features have to do with each other changes little by taking a component off, so they are chosen once.
-    A few features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all.
-    Their rows of X'X are long, but no longer than those of features that follow the leading directions; without these
-    directions they are.
+    What features have to do with each other changes little by taking a component off, so they are chosen once. Columns
+    of the leading `rows` of X tell how long rows of X'X are. A few features that nearly repeat each other, as linked
+    SNPs do, may have more variance than any spread over all; their projections, which are overwritten, are alike.
     """
     size = pool_size(*op.shape)
     size -= size // budgets.POOL_DIRECTION_SHARE
-    variances, half = coarse(op.sq_norms), budgets.POOL_NEIGHBORHOODS // 2
-    free = Choice(np.flatnonzero(op.sq_norms))
-    leaders = np.union1d(free.largest(variances, half), free.largest(beyond_leading, half))
-    few = leaders[: max(1, budgets.POOL_PROBE_ENTRIES // op.shape[1])]
-    rows, linked, alike = rows_and_linkage(op, few, leading, sets)
-    pool = [free.largest(row, size // (budgets.POOL_DIRECTION_SHARE * len(few))) for row in rows]
-    pool = [np.unique(np.concatenate(pool))]
-    worth = (variances, energies, beyond_leading, linked)
-    pool += [free.largest(values, max(1, (size - len(pool[0])) // len(worth))) for values in worth]
+    whole, beyond_leading = row_energies(rows)
+    linked, alike = linkage(op, projections, leading, sets)
+    free, worth = Choice(np.flatnonzero(op.sq_norms)), (coarse(op.sq_norms), whole, beyond_leading, linked)
+    pool = [free.largest(values, max(1, size // len(worth))) for values in worth]
+    pool[-1] = pool[-1][linked[pool[-1]] > 0.0]
     return Lasting(np.unique(np.concatenate(pool)), alike)
 
 
@@ -74,114 +75,100 @@ def leading_features(op: OperatorMixin, size: int, n_components: int) -> Array:
     return np.sort(np.concatenate([half, top_k(along, size - len(half))]))
 
 
-def random_signs(op: OperatorMixin) -> Array:
-    """Return vectors of random signs as columns; fewer vectors if there are very many features."""
-    n = op.shape[1]
-    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
-    signs, rng = np.empty((n, count), dtype=op.dtype), np.random.default_rng(budgets.POOL_PROBE_SEED)
-    # signs are assigned by variance, not by index, so that the order of the features does not matter
-    order = decreasing_order(coarse(op.sq_norms))
-    for part in chunks(n, 8 * count, budgets.POOL_COPIED_BYTES):
-        signs[order[part]] = 2.0 * rng.integers(2, size=(part.stop - part.start, count)) - 1.0
-    return signs
+class Projections(NamedTuple):
+    """Columns of X projected on a few random directions, which preserves how much alike they are."""
+
+    directions: Array
+    """Directions as columns, divided by the length of the longest column of X."""
+    rows: Array
+    """Projections of each column of X, as rows, in float32; products with X'X where that is in memory."""
 
 
-class RowEnergies(NamedTuple):
-    """Squared lengths of the rows of X'X, and of these rows without the leading directions."""
-
-    whole: Array
-    beyond_leading: Array
-    along: Array
-    """Directions as columns, the leading one last, as long as the images are along them."""
-
-
-def row_energies_from(images: Array) -> RowEnergies:
-    """Return estimated squared lengths of the rows of X'X, and of these rows without the leading directions.
-
-    The products of X'X with random signs have these lengths on average (Hutchinson). Their leading singular vectors
-    approximate those of X'X, as in randomized singular value decompositions.
-    """
-    energies = np.einsum("ij,ij->i", images, images)
-    along = images @ np.linalg.eigh(images.T @ images)[1]
-    rest = along[:, : max(1, along.shape[1] - budgets.POOL_LEADING)]
-    return RowEnergies(energies, np.einsum("ij,ij->i", rest, rest), along)
-
-
-def rows_and_linkage(op: OperatorMixin, features: Array, leading: Rows | None, sets: int) -> tuple[Array, Array, Array]:
-    """Return the rows of X'X of some features, the linkage of all, and sets of features that are alike.
-
-    Rows and projections are one product where that takes little memory. Columns are projected on a few random
-    directions, which preserves their similarity.
-    """
+def random_projections(op: OperatorMixin) -> Projections:
+    """Return the projections of columns on random directions; on fewer if there are very many features."""
     m, n = op.shape
-    if op.gram_in_memory:
-        return op.gram_rows(features), _fourth_powers(op), np.empty((0, 0), dtype=np.intp)
-    count = budgets.POOL_PROJECTIONS
-    if n * count > budgets.POOL_PROBE_ENTRIES:
-        return op.gram_rows(features), np.zeros(n), np.empty((0, 0), dtype=np.intp)
+    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROJECTIONS))
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
+    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))  # so that projections are in the range of float32
+    if op.gram_in_memory:
+        return Projections(np.empty((m, 0)), np.asarray(op.gram(rng.standard_normal((n, count)) / longest) / longest))
     directions = rng.standard_normal((m, count)) if m > count else np.eye(m)
-    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
-    directions /= longest  # so that projections are in the range of float32
-    if op.first_block > 1 and len(features) + count <= budgets.POOL_JOINED_SHARE * m:
-        images = op.rmatmat(np.hstack([op.columns(features), directions], dtype=op.dtype, casting="same_kind"))
-        rows = np.array(images[:, : len(features)].T, dtype=np.float64)
-        projected = np.array(images[:, len(features) :], dtype=np.float32, order="C")
-        del images  # larger than all the rest
-        return rows, *linkage(op, projected, directions, longest, leading, sets)
+    directions /= longest
     # sparse products cost as much one by one
     at_once = count if op.first_block > 1 else max(8, budgets.POOL_PROJECTION_ENTRIES // n)
-    projected = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
+    rows = np.array(op.rmatmat(directions[:, :at_once]), dtype=np.float32, order="C")
     if at_once < directions.shape[1]:
         others = np.empty((n, directions.shape[1] - at_once), dtype=np.float32)
-        projected = np.concatenate([projected, others], axis=1)
-    for first in range(at_once, projected.shape[1], at_once):
+        rows = np.concatenate([rows, others], axis=1)
+    for first in range(at_once, rows.shape[1], at_once):
         part = slice(first, first + at_once)
-        projected[:, part] = op.rmatmat(directions[:, part])
-    linked, alike = linkage(op, projected, directions, longest, leading, sets)
-    del projected, directions  # before the rows are computed
-    return op.gram_rows(features), linked, alike
+        rows[:, part] = op.rmatmat(directions[:, part])
+    return Projections(directions, rows)
 
 
-def linkage(
-    op: OperatorMixin, rows: Array, directions: Array, longest: float, leading: Rows | None, sets: int
-) -> tuple[Array, Array]:
-    """Return estimated sums of the fourth powers of the rows of X'X, large if a few features are nearly equal.
+def main_directions(rows: Array, count: int) -> Array:
+    """Return about orthogonal unit vectors as columns, at most `count`, of what random projections vary in most.
 
-    `rows` has the projection of each column on the directions, divided by the length of the `longest`; it is
-    overwritten. The second result are sets of features that are alike, so many, without the leading directions.
+    They approximate the leading singular vectors of X, as in randomized singular value decompositions.
     """
+    along = rows @ np.linalg.eigh(rows.T @ rows)[1][:, -count:].astype(rows.dtype)
+    lengths = np.sqrt(np.einsum("ij,ij->j", along, along, dtype=np.float64))
+    along /= np.where(lengths > 0.0, lengths, 1.0).astype(along.dtype)
+    return np.asarray(along)
+
+
+def row_energies(rows: Array) -> tuple[Array, Array]:
+    """Return the squared lengths of the columns of R'R for rows R, and without the leading directions of R."""
+    values, weights = np.linalg.eigh(rows @ rows.T)
+    whole, beyond_leading = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    n_rest = max(1, len(values) - budgets.POOL_LEADING)
+    for part in chunks(rows.shape[1], 8 * len(rows), budgets.POOL_COPIED_BYTES):
+        along = np.square(weights.T @ rows[:, part])
+        whole[part], beyond_leading[part] = values @ along, values[:n_rest] @ along[:n_rest]
+    return whole, beyond_leading
+
+
+def linkage(op: OperatorMixin, projections: Projections, leading: Rows, sets: int) -> tuple[Array, Alike]:
+    """Return how much each feature is linked to others, and neighborhoods of features that are alike, about.
+
+    The first are sums of fourth powers in rows of X'X, large if a few features are nearly equal.
+    """
+    none, rows = no_neighborhoods(), projections.rows
+    if op.gram_in_memory:
+        return _fourth_powers(op), Alike(none, none)
+    if rows.shape[1] < min(budgets.POOL_PROJECTIONS, op.shape[0]):  # too few to tell what is alike
+        return np.zeros(len(rows)), Alike(none, none)
+    longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     scale = np.divide(lengths, sizes, out=np.zeros(len(rows)), where=sizes > 1e-30).astype(np.float32)[:, None]
     rows *= scale
-    linked = fourth_powers(op, rows)
-    if leading is None or not sets:
-        return linked, np.empty((0, 0), dtype=np.intp)
+    linked, whole = linked_and_near(rows, sets)
     np.divide(rows, scale, out=rows, where=scale > 0.0)
-    take_leading_off(op, rows, directions, leading, longest)
-    return linked, nearest_features(rows, fourth_powers(op, rows), sets)
+    take_leading_off(op, rows, projections.directions, leading, longest)
+    return linked, Alike(whole, linked_and_near(rows, sets)[1])
 
 
-def fourth_powers(op: OperatorMixin, rows: Array) -> Array:
-    """Return for each row the sum of the fourth powers of its products with other rows.
+def linked_and_near(rows: Array, sets: int) -> tuple[Array, Neighborhoods]:
+    """Return how much each feature is linked to others, and neighborhoods of features that are alike."""
+    linked = fourth_powers(rows)
+    return linked, neighborhoods(rows, alike_pairs(rows), linked, sets)
 
-    If there are too many features to compare all pairs, each is compared with some others and with its neighbors, where
-    linked SNPs are.
+
+def fourth_powers(rows: Array) -> Array:
+    """Return for each row the sum of the fourth powers of its products with others.
+
+    If there are too many features to compare all pairs, each is compared with its neighbors, where linked SNPs are.
     """
     n = len(rows)
-    pairs = min(budgets.POOL_LINKAGE_PAIRS, budgets.POOL_LINKAGE_PER_ENTRY * op.entries)
-    compared = np.linspace(0, n - 1, min(n, max(1, pairs // n))).astype(np.intp)
-    sums = np.zeros(n)
-    for part in chunks(n, 4 * len(compared), budgets.POOL_LINKAGE_BYTES):
-        products = rows[part] @ rows[compared].T
+    if n**2 > budgets.POOL_LINKAGE_PAIRS:
+        return fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
+    sums = np.empty(n)
+    for part in chunks(n, 4 * n, budgets.POOL_LINKAGE_BYTES):
+        products = rows[part] @ rows.T
         np.square(products, out=products)
         sums[part] = np.einsum("ij,ij->i", products, products)
-    own = np.einsum("ij,ij->i", rows[compared], rows[compared], dtype=np.float64)
-    sums[compared] -= own**4  # each with itself
-    if len(compared) < n:
-        sums += fourth_powers_of_neighbors(rows, budgets.POOL_LINKAGE_NEAREST)
-    return sums
+    return sums - np.einsum("ij,ij->i", rows, rows, dtype=np.float64) ** 4  # each with itself
 
 
 def fourth_powers_of_neighbors(rows: Array, reach: int) -> Array:

@@ -8,13 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.alike import Blocks, make_blocks, no_blocks
-from rspca.algorithm.promising import Lasting, lasting_features, leading_features, random_signs, row_energies_from
+from rspca.algorithm.alike import Blocks, make_blocks, with_grams
+from rspca.algorithm.promising import (
+    Lasting,
+    Projections,
+    lasting_features,
+    leading_features,
+    main_directions,
+    random_projections,
+)
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
 from rspca.base.types import Array
 from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.linalg.vectors import coarse, top_k
 from rspca.operators.base import OperatorMixin, chunks
+from rspca.operators.deflated import ScoreDeflated
 
 
 class FeatureGram(NamedTuple):
@@ -31,23 +39,6 @@ class _Last(NamedTuple):
     known: FeatureGram
 
 
-class Probes(NamedTuple):
-    """Leading directions, the squared lengths of the rows of X'X, and of these rows without leading directions."""
-
-    basis: list[Array]
-    """Unit directions as columns, in a list from which they are taken when their rows are computed."""
-    energies: Array
-    beyond_leading: Array
-
-
-def probe(op: OperatorMixin, count: int) -> Probes:
-    """Return estimates from products of X'X with random signs, and so many leading directions, about orthogonal."""
-    energies, beyond_leading, along = row_energies_from(op.gram(random_signs(op)))
-    directions = along[:, -count:]
-    lengths = np.sqrt(np.einsum("ij,ij->j", directions, directions))
-    return Probes([directions / np.where(lengths > 0.0, lengths, 1.0)], energies, beyond_leading)
-
-
 class SharedWork:
     """First rows of a sketch, features for all pools and their Gram matrix, each computed when it is first asked for.
 
@@ -55,12 +46,12 @@ class SharedWork:
     one fit finds.
     """
 
-    def __init__(self, op: OperatorMixin, n_components: int = 1, n_later: int | None = None) -> None:
+    def __init__(self, op: OperatorMixin, n_components: int = 1, n_served: int | None = None) -> None:
         self.op = op
         """X before components are taken off it."""
         self.n_components = n_components
-        self._n_later = n_components - 1 if n_later is None else n_later
-        """Components of this work after the first, which blocks of alike features are for."""
+        self._n_served = n_components if n_served is None else n_served
+        """Components of this work, which blocks of alike features are for; fewer than all if each begins again."""
         self._lasting_gram: FeatureGram | None = None
         self._last: _Last | None = None
         self._working_sets: dict[int, WorkingSet] = {}
@@ -75,13 +66,13 @@ class SharedWork:
         return first_rows(self.op, self.n_components)
 
     @cached_property
-    def _probes(self) -> Probes:
-        """What the products of X'X with random signs show."""
-        return probe(self.op, max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components)))
+    def _projections(self) -> Projections:
+        return random_projections(self.op)
 
     @cached_property
     def _probed_rows(self) -> Rows:
-        return independent(self.op, *self.op.gram_and_scores(self._probes.basis.pop()))
+        count = max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components))
+        return independent(self.op, *self.op.gram_and_scores(main_directions(self._projections.rows, count)))
 
     def leading_pairs(self, op: OperatorMixin) -> Pairs:
         """Return leading eigenpairs of X'X as earlier components left it: accurate for the first component, then rough.
@@ -119,8 +110,10 @@ class SharedWork:
 
     @cached_property
     def _lasting(self) -> Lasting:
-        probes, sets = self._probes, budgets.ALIKE_SETS * self._n_later
-        return lasting_features(self.op, probes.energies, probes.beyond_leading, self._leading if sets else None, sets)
+        rows, n_sets = self._probed_rows.rows, budgets.ALIKE_SETS * self._n_served
+        lasting = lasting_features(self.op, self._projections, rows, self._leading, n_sets)
+        del self._projections  # nothing else asks for them
+        return lasting
 
     @property
     def _leading(self) -> Rows:
@@ -128,10 +121,17 @@ class SharedWork:
         return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
 
     def blocks(self, k: int) -> Blocks:
-        """Return blocks of features that are much alike, for supports of k features of later components."""
+        """Return blocks of features that are much alike, for supports of k features."""
         if k not in self._blocks:
-            alike, count = self._lasting.alike, budgets.ALIKE_BLOCKS * self._n_later
-            self._blocks[k] = make_blocks(self.op, alike, self._leading, k, count) if len(alike) else no_blocks()
+            leading, alike = self._leading, self._lasting.alike
+            places = {self.op: alike.whole}
+            places[ScoreDeflated(self.op, leading.left, loadings=leading.rows.T)] = alike.beyond_leading
+            n_sets, count, near = budgets.ALIKE_SETS, budgets.ALIKE_BLOCKS, max(k, budgets.ALIKE_NEAR)
+            parts = [
+                make_blocks(op, sets.best(k, n_sets * self._n_served)[:, :near], k, count * self._n_served)
+                for op, sets in places.items()
+            ]
+            self._blocks[k] = with_grams(self.op, np.concatenate(parts))
         return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
@@ -222,5 +222,5 @@ class FitWork:
         """Return what the components of this data share."""
         if self._work is None or self._work.op is not op.undeflated:
             again = self._work is not None  # each component begins again
-            self._work = SharedWork(op.undeflated, self._n_components, n_later=0 if again else None)
+            self._work = SharedWork(op.undeflated, self._n_components, n_served=1 if again else None)
         return self._work
