@@ -49,10 +49,8 @@ def no_neighborhoods() -> Neighborhoods:
 
 
 class Signs(NamedTuple):
-    """Signs of projections of the features that vary, those of large variance first."""
+    """Signs of the projections of features."""
 
-    features: Array
-    variances: Array
     of_directions: Array
     """A row for each direction."""
     words: Array
@@ -67,13 +65,19 @@ def alike_pairs(rows: Array) -> Pairs:
     show how much alike these are. The time grows with n log n, not with the number of pairs.
     """
     n, rng = len(rows), np.random.default_rng(budgets.HASH_SEED)
-    signs = projected_signs(rows, rng)
-    codes = [np.empty(0, dtype=np.int64)]
-    for order in alike_orders(signs, n, rng):
+    most, codes = max(budgets.HASH_PAIRS, n // budgets.HASH_FEATURES_A_PAIR), [np.empty(0, dtype=np.int64)]
+    variances, signs = coarse(np.einsum("ij,ij->i", rows, rows)), projected_signs(rows, rng)
+    for order in alike_orders(signs, variances, rng):
+        words = signs.words[order]
         for reach in range(1, budgets.HASH_REACH + 1):
-            near, differing = alike_at(signs, order, reach, max(budgets.HASH_PAIRS, n // budgets.HASH_FEATURES_A_PAIR))
-            ends = signs.features[order[near]], signs.features[order[near + reach]]
-            codes.append((np.minimum(*ends) * n + np.maximum(*ends)) * budgets.HASH_SIGNS + differing)
+            differing = np.bitwise_count(words[reach:] ^ words[:-reach])
+            differing = np.minimum(differing, budgets.HASH_SIGNS - differing)
+            near = (differing <= budgets.HASH_DIFFERING).nonzero()[0]
+            first, second, differing = order[near], order[near + reach], differing[near]
+            if len(near) > most:
+                best = top_k(SQUARED_COSINES[differing] * variances[first] * variances[second], most)
+                first, second, differing = first[best], second[best], differing[best]
+            codes.append((np.minimum(first, second) * n + np.maximum(first, second)) * budgets.HASH_SIGNS + differing)
     found = np.sort(np.concatenate(codes))
     found = found[np.append(True, found[1:] != found[:-1])[: len(found)]]
     pairs, differing = found // budgets.HASH_SIGNS, found % budgets.HASH_SIGNS
@@ -83,46 +87,29 @@ def alike_pairs(rows: Array) -> Pairs:
 
 def projected_signs(rows: Array, rng: np.random.Generator) -> Signs:
     """Return the signs of rows of projections; of projections of these if they are not as many as there are signs."""
-    variances = coarse(np.einsum("ij,ij->i", rows, rows))
-    by_size = decreasing_order(variances)  # so that the order of the features does not matter
-    by_size = by_size[: np.count_nonzero(variances)]
     if rows.shape[1] != budgets.HASH_SIGNS:
         rows = rows @ rng.standard_normal((rows.shape[1], budgets.HASH_SIGNS)).astype(rows.dtype)
-    positive = rows[by_size] > 0.0
-    words = np.packbits(positive, axis=1).view(np.uint64)[:, 0]
-    return Signs(by_size, variances[by_size], np.ascontiguousarray(positive.T), words)
+    positive = rows > 0.0
+    return Signs(np.ascontiguousarray(positive.T), np.packbits(positive, axis=1).view(np.uint64)[:, 0])
 
 
-def alike_orders(signs: Signs, n: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Yield orders of the features, each by their signs on some directions; a column and its opposite are equal.
+def alike_orders(signs: Signs, variances: Array, rng: np.random.Generator) -> Iterator[Array]:
+    """Yield orders of the features that vary, each by the signs on some directions; opposite columns are equal.
 
     Equal ones come in some random order, so that others are neighbors each time.
     """
+    n = len(variances)
     used = int(np.clip(np.ceil(np.log2(max(n, 2))), 1, budgets.HASH_MAX_BITS))
-    shuffled = [rng.permutation(len(signs.words)) for _ in range(budgets.HASH_SHUFFLES)]
+    by_size = decreasing_order(variances)  # so that the order of the features does not matter
+    by_size = by_size[: np.count_nonzero(variances)]
+    shuffled = [rng.permutation(by_size) for _ in range(budgets.HASH_SHUFFLES)]
     for table in range(budgets.HASH_TABLES):
-        keys = np.zeros(len(signs.words), dtype=np.uint16)
-        directions = rng.permutation(budgets.HASH_SIGNS)[:used]
+        keys, directions = np.zeros(n, dtype=np.uint16), rng.permutation(budgets.HASH_SIGNS)[:used]
         for direction in directions:
             keys <<= 1
             keys |= signs.of_directions[direction] ^ signs.of_directions[directions[0]]
         some_order = shuffled[table % len(shuffled)]
         yield some_order[np.argsort(keys[some_order], kind="stable")]
-
-
-def alike_at(signs: Signs, order: Array, reach: int, most: int) -> tuple[Array, Array]:
-    """Return the places of features that are much like the one `reach` places later, and how many signs differ.
-
-    If they are too many, those of the largest products are kept.
-    """
-    words, variances = signs.words[order], signs.variances
-    differing = np.bitwise_count(words[reach:] ^ words[:-reach])
-    differing = np.minimum(differing, budgets.HASH_SIGNS - differing)
-    near = (differing <= budgets.HASH_DIFFERING).nonzero()[0]
-    if len(near) > most:
-        worth = SQUARED_COSINES[differing[near]] * variances[order[near]] * variances[order[near + reach]]
-        near = near[top_k(worth, most)]
-    return near, differing[near]
 
 
 def neighborhoods(rows: Array, pairs: Pairs, linked: Array, count: int) -> Neighborhoods:
@@ -134,7 +121,7 @@ def neighborhoods(rows: Array, pairs: Pairs, linked: Array, count: int) -> Neigh
     variances, width = np.einsum("ij,ij->i", rows, rows, dtype=np.float64), min(len(rows), budgets.HASH_NEAR)
     middles = np.union1d(middle_features(pairs, variances, count), linked_features(rows, linked, count))
     features, worth = np.empty((len(middles), width), dtype=np.intp), np.empty((len(middles), width))
-    for part in chunks(len(middles), 4 * len(rows), budgets.POOL_LINKAGE_BYTES):
+    for part in chunks(len(middles), 8 * len(rows), budgets.ALIKE_BYTES):
         products = rows[middles[part]] @ rows.T
         own = np.take_along_axis(products, middles[part, None], axis=1)
         np.square(products, out=products)
