@@ -361,11 +361,11 @@ HASH_TRIED = 16
 HASH_SEED = 16
 """Seed of the choice of directions: not tuned."""
 ALIKE_SETS = 9
-"""Sets of features that projections show to be alike, for each component, in X and without its leading directions.
-With 6, ten components of 20 SNPs of simulated genotypes in random order have 1 % less variance in one of two orders.
-Not tuned otherwise."""
+"""Sets of features that projections show to be alike, in X and again without its leading directions, for the first
+component, and half as many for each later one. With 6, ten components of 20 SNPs of simulated genotypes in random order
+have 1 % less variance in one of two orders. Not tuned otherwise."""
 ALIKE_BLOCKS = 3
-"""The best of these sets, for each component, that become blocks; with 2 or 4 the results are the same:
+"""The best of these sets, counted likewise, that become blocks; with 2 or 4 the results are the same:
 not tuned otherwise."""
 ALIKE_NEAR = 32
 """Features of such a set; of 64 projections, half of them are linked if the block has 20: not tuned."""

@@ -51,7 +51,7 @@ class SharedWork:
         """X before components are taken off it."""
         self.n_components = n_components
         self._n_served = n_components if n_served is None else n_served
-        """Components of this work, which blocks of alike features are for; fewer than all if each begins again."""
+        """Components that find their blocks of alike features here; fewer than all where each begins again."""
         self._lasting_gram: FeatureGram | None = None
         self._last: _Last | None = None
         self._working_sets: dict[int, WorkingSet] = {}
@@ -110,8 +110,7 @@ class SharedWork:
 
     @cached_property
     def _lasting(self) -> Lasting:
-        rows, n_sets = self._probed_rows.rows, budgets.ALIKE_SETS * self._n_served
-        lasting = lasting_features(self.op, self._projections, rows, self._leading, n_sets)
+        lasting = lasting_features(self.op, self._projections, self._probed_rows.rows, self._leading, self._n_sets)
         del self._projections  # nothing else asks for them
         return lasting
 
@@ -120,18 +119,27 @@ class SharedWork:
         """Directions that are no part of what is alike."""
         return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
 
+    @property
+    def _n_sets(self) -> int:
+        """How many sets of alike features: for the first component, and half as many for each later one."""
+        return budgets.ALIKE_SETS * (1 + self._n_served) // 2
+
+    @property
+    def _n_blocks(self) -> int:
+        return budgets.ALIKE_BLOCKS * (1 + self._n_served) // 2
+
     def blocks(self, k: int) -> Blocks:
         """Return blocks of features that are much alike, for supports of k features."""
         if k not in self._blocks:
-            leading, alike = self._leading, self._lasting.alike
-            places = {self.op: alike.whole}
-            places[ScoreDeflated(self.op, leading.left, loadings=leading.rows.T)] = alike.beyond_leading
-            n_sets, count, near = budgets.ALIKE_SETS, budgets.ALIKE_BLOCKS, max(k, budgets.ALIKE_NEAR)
-            parts = [
-                make_blocks(op, sets.best(k, n_sets * self._n_served)[:, :near], k, count * self._n_served)
-                for op, sets in places.items()
+            alike, beyond = (
+                self._lasting.alike,
+                ScoreDeflated(self.op, self._leading.left, loadings=self._leading.rows.T),
+            )
+            blocks = [
+                make_blocks(op, sets.best(k, self._n_sets)[:, : max(k, budgets.ALIKE_NEAR)], k, self._n_blocks)
+                for op, sets in ((self.op, alike.whole), (beyond, alike.beyond_leading))
             ]
-            self._blocks[k] = with_grams(self.op, np.concatenate(parts))
+            self._blocks[k] = with_grams(self.op, np.concatenate(blocks))
         return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
