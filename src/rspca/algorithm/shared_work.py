@@ -121,12 +121,11 @@ class SharedWork:
 
     @property
     def _n_sets(self) -> int:
-        """How many sets of alike features: for the first component, and half as many for each later one."""
-        return budgets.ALIKE_SETS * (1 + self._n_served) // 2
+        return budgets.ALIKE_SETS + budgets.ALIKE_SETS_LATER * (self._n_served - 1)
 
     @property
     def _n_blocks(self) -> int:
-        return budgets.ALIKE_BLOCKS * (1 + self._n_served) // 2
+        return budgets.ALIKE_BLOCKS + budgets.ALIKE_BLOCKS_LATER * (self._n_served - 1)
 
     def blocks(self, k: int) -> Blocks:
         """Return blocks of features that are much alike, for supports of k features."""
