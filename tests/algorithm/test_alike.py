@@ -12,9 +12,9 @@ from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.formats import write_plink
 from rspca.operators.convert import as_operator
 
-M, N, BLOCK = 300, 2400, 12
+M, N, BLOCK = 300, 4800, 12
 GENOTYPES = rspca.datasets.make_genotypes(M, N, 3, block=BLOCK, linkage=0.95, random_state=0)[0]
-"""200 blocks of linked SNPs; after the populations, the components are blocks, and leading directions show few."""
+"""400 blocks of linked SNPs; after the populations, the components are blocks, and leading directions show few."""
 ORDERS = {"neighbors": np.arange(N), "shuffled": np.random.default_rng(1).permutation(N)}
 
 
@@ -65,7 +65,7 @@ def without_blocks(small_pools):
 )
 def test_later_components_find_linked_blocks_outside_of_the_leading_directions(kind, order, without_blocks, tmp_path):
     X = KINDS[kind](GENOTYPES[:, ORDERS[order]], tmp_path)
-    assert variance_of_set(X) > 1.004 * without_blocks
+    assert variance_of_set(X) > 1.03 * without_blocks
 
 
 def centered():
@@ -81,7 +81,7 @@ def test_blocks_are_completed_and_their_variances_are_those_of_the_data():
     assert blocks is work.blocks(BLOCK)
     numbers = blocks.features // BLOCK
     whole = [max(np.bincount(row)) == BLOCK for row in numbers]
-    assert np.mean(whole) > 0.3  # all features of one block of the data
+    assert np.count_nonzero(whole) >= 4  # have all features of one block of the data
     v = np.zeros(N)
     v[::200] = BLOCK**-0.5
     left = schur(op, v, op.matmat(v), [])

@@ -49,7 +49,7 @@ def test_pairs_of_alike_features_are_found_and_hardly_any_others(cosine, least):
 def test_neighborhoods_are_the_planted_groups_and_promise_no_more_variance_than_there_is():
     columns, places = planted(0.9)
     rows = projected(columns)
-    found = neighborhoods(rows, alike_pairs(rows), np.zeros(N), len(places))
+    found = neighborhoods(rows, alike_pairs(rows), np.zeros(N), 2 * len(places))
     labels = group_of(places)
     best = found.best(GROUP, len(places))
     shares = [np.mean(labels[row[:GROUP]] == np.bincount(labels[row] + 1)[1:].argmax()) for row in best]

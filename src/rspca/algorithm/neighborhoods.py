@@ -113,13 +113,14 @@ def alike_orders(signs: Signs, variances: Array, rng: np.random.Generator) -> It
 
 
 def neighborhoods(rows: Array, pairs: Pairs, linked: Array, count: int) -> Neighborhoods:
-    """Return neighborhoods of large variance for supports of few and of more features.
+    """Return neighborhoods of large variance for supports of few and of more features, at least `count` if there are.
 
     Pairs tell the features in the middle, and how much features are `linked` to their neighbors in X; the products of
-    their rows with all others tell what is near them. There are at most `count` for each size, and for what is linked.
+    their rows with all others tell what is near them. Each size, and what is linked, adds half of the count.
     """
     variances, width = np.einsum("ij,ij->i", rows, rows, dtype=np.float64), min(len(rows), budgets.HASH_NEAR)
-    middles = np.union1d(middle_features(pairs, variances, count), linked_features(rows, linked, count))
+    half = count // 2 + 1
+    middles = np.union1d(middle_features(pairs, variances, half), linked_features(rows, linked, half))
     features, worth = np.empty((len(middles), width), dtype=np.intp), np.empty((len(middles), width))
     for part in chunks(len(middles), 8 * len(rows), budgets.ALIKE_BYTES):
         products = rows[middles[part]] @ rows.T
@@ -138,10 +139,11 @@ def linked_features(rows: Array, linked: Array, count: int) -> Array:
     best = top_k(coarse(linked), budgets.HASH_TRIED * count)
     best = best[decreasing_order(coarse(linked[best]))]
     best = best[linked[best] > 0.0]
-    products, chosen = np.abs(rows[best] @ rows[best].T), list[int]()
+    products, chosen, covered = np.abs(rows[best] @ rows[best].T), list[int](), np.zeros(len(best), dtype=bool)
     for place in range(len(best)):
-        if len(chosen) < count and np.all(products[place, chosen] <= budgets.ALIKE_SHARE * products[chosen, chosen]):
+        if len(chosen) < count and not covered[place]:
             chosen.append(place)
+            covered |= products[place] > budgets.ALIKE_SHARE * products[place, place]
     return best[chosen]
 
 
