@@ -363,8 +363,8 @@ HASH_SEED = 16
 ALIKE_SETS, ALIKE_SETS_LATER = 18, 5
 """Sets of features that projections show to be alike, in X and again without its leading directions: for the first
 component, and more for each later one. With 9 for the first, one of 18 first components of few SNPs of HGDP Europeans,
-nine tenths of the people at random, has 40 % less variance; with 36 one of Gordon's scaled genes has 3 % more. Not
-tuned otherwise."""
+nine tenths of the people at random, has 40 % less variance; with 36 one of scaled genes of Gordon's data has 3 % more.
+Not tuned otherwise."""
 ALIKE_BLOCKS, ALIKE_BLOCKS_LATER = 3, 2
 """The best of these sets, counted likewise, that become blocks: not tuned."""
 ALIKE_NEAR = 32
