@@ -50,28 +50,24 @@ def take_leading_off(op: OperatorMixin, projected: Array, directions: Array, lea
         projected[part] *= scale.astype(projected.dtype)[:, None]
 
 
-def make_blocks(op: OperatorMixin, near: Array, k: int, count: int) -> Array:
-    """Return blocks of 2k features as rows, at most `count`, from sets of features that projections show to be alike.
-
-    Projections are rough. So the best k features of each set are found by their Gram matrix, and the sets of largest
-    variance are replaced by the features of largest gradient at these loadings: one block product with X.
-    """
-    size = min(op.shape[1], 2 * k)
-    if not len(near):
-        return np.empty((0, size), dtype=np.intp)
-    scores, variances = _best_scores(op, near, k)
-    return _steepest(op, scores[:, np.argsort(-variances, kind="stable")[:count]], size)
-
-
-def with_grams(op: OperatorMixin, blocks: Array) -> Blocks:
-    """Return distinct blocks with their Gram matrices."""
+def make_blocks(op: OperatorMixin, scores: Array, k: int) -> Blocks:
+    """Return blocks of 2k features with their Gram matrices: those of largest gradient for each column of scores."""
+    size, found = min(op.shape[1], 2 * k), list[Array]()
+    for part in chunks(scores.shape[1], op.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
+        gradients = op.rmatmat(np.asarray(scores[:, part], dtype=op.dtype))
+        found += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
+    blocks = np.array(found, dtype=np.intp).reshape(len(found), size)
     blocks = blocks[distinct_rows(blocks)]
-    grams, size = [grams for _, _, grams in _grams(op, blocks)], blocks.shape[1]
+    grams = [grams for _, _, grams in _grams(op, blocks)]
     return Blocks(blocks, np.concatenate([np.empty((0, size, size)), *grams]))
 
 
-def _best_scores(op: OperatorMixin, sets: Array, k: int) -> tuple[Array, Array]:
-    """Return scores, as columns, of the best k features of each set, and their variances."""
+def best_scores(op: OperatorMixin, sets: Array, k: int, count: int) -> Array:
+    """Return scores, as columns, of the best k features of each set of features, of at most `count` sets.
+
+    Projections, by which features are in a set, are rough: Gram matrices show which are best. Scores are those of X
+    before anything was taken off it.
+    """
     scores, variances = np.empty((op.shape[0], len(sets)), dtype=op.dtype), np.empty(len(sets))
     for part, columns, grams in _grams(op.undeflated, sets):
         fits = _fitted(_left_of(op, grams, sets[part]), k)
@@ -79,16 +75,7 @@ def _best_scores(op: OperatorMixin, sets: Array, k: int) -> tuple[Array, Array]:
         np.put_along_axis(weights[:, 0], fits.places, fits.loadings.astype(op.dtype), axis=1)
         scores[:, part] = (weights @ columns)[:, 0].T
         variances[part] = fits.variances
-    return scores, variances
-
-
-def _steepest(op: OperatorMixin, scores: Array, size: int) -> Array:
-    """Return the features of largest gradient for each column of scores of X before deflation, so many, sorted."""
-    found = list[Array]()
-    for part in chunks(scores.shape[1], op.shape[1], budgets.ALIKE_GRADIENT_ENTRIES):
-        gradients = op.rmatmat(np.asarray(scores[:, part], dtype=op.dtype))
-        found += [np.sort(top_k(np.abs(gradient), size)) for gradient in gradients.T]
-    return np.array(found, dtype=np.intp).reshape(len(found), size)
+    return scores[:, np.argsort(-variances, kind="stable")[:count]]
 
 
 def block_ends(op: OperatorMixin, k: int, choice: Choice, blocks: Blocks) -> list[Polished]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
-from rspca.algorithm.alike import Blocks, make_blocks, with_grams
+from rspca.algorithm.alike import Blocks, best_scores, make_blocks
 from rspca.algorithm.promising import (
     Lasting,
     Projections,
@@ -130,15 +130,12 @@ class SharedWork:
     def blocks(self, k: int) -> Blocks:
         """Return blocks of features that are much alike, for supports of k features."""
         if k not in self._blocks:
-            alike, beyond = (
-                self._lasting.alike,
-                ScoreDeflated(self.op, self._leading.left, loadings=self._leading.rows.T),
-            )
-            blocks = [
-                make_blocks(op, sets.best(k, self._n_sets)[:, : max(k, budgets.ALIKE_NEAR)], k, self._n_blocks)
-                for op, sets in ((self.op, alike.whole), (beyond, alike.beyond_leading))
-            ]
-            self._blocks[k] = with_grams(self.op, np.concatenate(blocks))
+            alike, near = self._lasting.alike, max(k, budgets.ALIKE_NEAR)
+            whole, beyond = (sets.best(k, self._n_sets)[:, :near] for sets in alike)
+            rest = ScoreDeflated(self.op, self._leading.left, loadings=self._leading.rows.T)
+            scores = best_scores(self.op, whole, k, self._n_blocks)
+            scores_beyond = rest.unexplained(best_scores(rest, beyond, k, self._n_blocks))
+            self._blocks[k] = make_blocks(self.op, np.hstack([scores, scores_beyond]), k)
         return self._blocks[k]
 
     def gram(self, op: OperatorMixin, features: Array, lasting: Array) -> Array:
