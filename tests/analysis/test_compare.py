@@ -45,6 +45,12 @@ def test_rows_are_ordered_by_variance_and_shares_lie_between_zero_and_one(rows):
     assert all(row.seconds >= 0 and row.passes > 0 for row in rows)
 
 
+def test_of_equal_variances_those_of_refitted_loadings_come_first():
+    found = rspca.compare(np.diag([3.0, 2.0, 1.0, 1.0]), 1, methods=["rspca", "maxcomp"], center=False)
+    assert [row.variance for row in found] == [9.0] * 4
+    assert [row.normalization for row in found] == ["svd", "svd", "naive", "naive"]
+
+
 def test_the_share_is_of_the_largest_squared_singular_value(rows):
     largest = np.linalg.norm(X - X.mean(0), 2) ** 2
     for row in rows:
