@@ -336,7 +336,7 @@ POOL_SHARED_FEATURES = 4000
 """Features whose Gram matrix is shared by all components, at most (128 MB): benchmarks/budgets.py."""
 HASH_SIGNS = 64
 """Arithmetic: signs of a column in one word."""
-HASH_TABLES = 24
+HASH_TABLES = 16
 """Orders of the features by their signs on some random directions, in which neighbors are compared:
 benchmarks/budgets.py."""
 HASH_SHUFFLES = 8
