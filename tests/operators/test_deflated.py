@@ -55,6 +55,7 @@ def test_all_components_at_once_leave_what_they_leave_one_by_one(name, count, tm
             (seen.matmat(V), Z @ V),
             (seen.rmatmat(U), Z.T @ U),
             (seen.gram(V), Z.T @ Z @ V),
+            (seen.deflated_product(seen.undeflated.gram(V), V), Z.T @ Z @ V),
             (seen.gram_and_scores(V)[1], Z @ V),
             (seen.gram_and_scores(V, np.array([0.3, -2.0]))[0], Z.T @ (Z @ V - [0.3, -2.0])),
             (seen.columns(S), Z[:, S]),

@@ -77,14 +77,15 @@ class SharedWork:
     def leading_pairs(self, op: OperatorMixin) -> Pairs:
         """Return leading eigenpairs of X'X as earlier components left it: accurate for the first component, then rough.
 
-        For later components they are sought in the span of those of the first, by one block product. Where that span
-        has too few vectors, or too little is left in it, they are computed from what is left, accurately.
+        For later components they are sought in the span of those of the first, by one block product with X, the same
+        for all of them. Where that span has too few vectors, or too little is left in it, they are computed from what
+        is left, accurately.
         """
-        first, count = self._first_pairs, budgets.SEARCH_DIRECTIONS + self.n_components
         if op is self.op:
-            return first
-        if first.vectors.shape[1] >= count:
-            pairs = pairs_within(op, first.vectors[:, :count])
+            return self._first_pairs
+        if self._first_pairs.vectors.shape[1] >= self._span_size:
+            basis, images = self._first_span
+            pairs = pairs_within(basis, op.deflated_product(images, basis))
             if pairs.values[0] >= op.sq_norms.max():  # else a single feature has more variance: too much was taken off
                 return pairs
         return ritz_pairs(op, 1, tol=budgets.LEADING_TOL)
@@ -92,6 +93,16 @@ class SharedWork:
     @cached_property
     def _first_pairs(self) -> Pairs:
         return ritz_pairs(self.op, 1, tol=budgets.LEADING_TOL)
+
+    @property
+    def _span_size(self) -> int:
+        return budgets.SEARCH_DIRECTIONS + self.n_components
+
+    @cached_property
+    def _first_span(self) -> tuple[Array, Array]:
+        """Leading vectors of the first component, in whose span later ones seek theirs, and X'X times them."""
+        basis = self._first_pairs.vectors[:, : self._span_size]
+        return basis, self.op.gram(basis)
 
     def working_set(self, size: int) -> WorkingSet:
         """Return the features, so many, to which X is restricted first; they are the same for all components."""

@@ -125,12 +125,12 @@ def lanczos(op: GramProducts, count: int, start: Array | None, *, tol: float, ma
     return Pairs(np.maximum(values, 0.0), basis[:, :filled] @ weights)
 
 
-def pairs_within(op: GramProducts, basis: Array) -> Pairs:
+def pairs_within(basis: Array, images: Array) -> Pairs:
     """Return approximate eigenpairs of X'X from one block product: the best in span(basis), after a power step.
 
-    The basis is orthonormal. Vectors have unit length, but are orthogonal only if they are eigenvectors.
+    The basis is orthonormal, and `images` are X'X times it. Vectors have unit length, but are orthogonal only if they
+    are eigenvectors.
     """
-    images = op.gram(basis)
     values, weights = np.linalg.eigh(basis.T @ images)
     vectors = images @ weights[:, ::-1]
     lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))

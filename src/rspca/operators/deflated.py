@@ -167,6 +167,10 @@ class ScoreDeflated(LeftProjected):
         """X_S'X_S less the part along U; None if most of it cancels."""
         return self.less_explained(gram, support)
 
+    def deflated_product(self, product: Array, V: Array) -> Array:
+        """X'X V less what U explains of it."""
+        return self.product_less_explained(product, V)
+
     def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
         """Return orthonormal scores and their rows, without the directions that U explains."""
         explained = self.U.T @ left

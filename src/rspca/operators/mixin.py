@@ -47,6 +47,10 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
         """Return X_S'X_S from that of the undeflated X, in place; None if too many of its digits would cancel."""
         return gram
 
+    def deflated_product(self, product: Array, V: Array) -> Array:
+        """Return X'X V from that of the undeflated X; as `gram`, but X is not read."""
+        return product
+
     def deflated_rows(self, left: Array, rows: Array) -> tuple[Array, Array]:
         """Return orthonormal scores U and rows U'X from those of the undeflated X."""
         return left, rows

@@ -61,7 +61,11 @@ class LeftProjected(Wrapper):
 
     def gram(self, V: Array) -> Array:
         """X'X V less what U explains of it."""
-        return minus_outer(self.inner.gram(V), self.loadings, self.loadings.T @ V)
+        return self.product_less_explained(self.inner.gram(V), V)
+
+    def product_less_explained(self, product: Array, V: Array) -> Array:
+        """Return the product with V of what is left of X'X, from that of X'X itself."""
+        return minus_outer(product, self.loadings, self.loadings.T @ V)
 
     def scores(self, support: Array, loadings: Array) -> Array:
         """Scores less their part along U, in float64."""
