@@ -59,3 +59,34 @@ def test_leading_pairs_of_all_later_components_take_one_product_with_the_data():
     for each in left:
         work.leading_pairs(each)
     assert op.passes - before <= 2.0
+
+
+def test_the_gram_matrix_that_components_leave_is_the_direct_one():
+    op, everything = OPERATORS["Gram matrix"](), np.arange(290)
+    work, whole = SharedWork(op, n_components=4), op.matrix.copy()
+    for left in without_components(op, 3):
+        gram = work.gram(left, everything, everything)
+        np.testing.assert_allclose(gram, left.gram_matrix(everything), rtol=0, atol=1e-12 * whole.max())
+        np.testing.assert_array_equal(
+            gram, SharedWork(op).gram(left, everything, everything)
+        )  # as in a fit that continues
+    np.testing.assert_array_equal(op.matrix, whole)
+
+
+def test_the_gram_matrix_is_that_of_the_components_asked_for_in_any_order():
+    op, everything = OPERATORS["Gram matrix"](), np.arange(290)
+    work, others = SharedWork(op, n_components=4), without_components(op, 2, seed=1)
+    for left in (*without_components(op, 2), others[0], others[1], others[0]):
+        np.testing.assert_array_equal(
+            work.gram(left, everything, everything), SharedWork(op).gram(left, everything, everything)
+        )
+
+
+def test_a_gram_matrix_of_which_nearly_nothing_is_left_is_computed_from_columns():
+    X = np.random.default_rng(0).standard_normal((600, 2)) @ np.random.default_rng(1).standard_normal((2, 40))
+    X += 1e-6 * np.random.default_rng(2).standard_normal((600, 40))
+    op, everything = FormedGram(rspca.as_operator(X)), np.arange(40)
+    left = without_components(op, 2)[-1]
+    assert left.nearly_all_taken_off
+    gram = SharedWork(op, n_components=3).gram(left, everything, everything)
+    np.testing.assert_array_equal(gram, left.gram_matrix(everything))

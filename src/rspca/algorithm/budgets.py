@@ -296,6 +296,9 @@ products of float32 data differ by less."""
 POOL_KEPT_FEATURES = 800
 """Features of a pool around supports, at most, whose Gram matrix is kept for the next pool of the same component, which
 mostly has half to nine tenths of them; 5 MB, less than a first pool has. Limit of memory."""
+LEFT_KEPT_FEATURES = 2048
+"""Features of a Gram matrix in memory, at most, of which what a component leaves is kept for the next one to update; as
+many as a pool has. Limit of memory, 32 MB between searches, which take more."""
 POOL_MIN_PROBES = 4
 """The same, at least, however many features there are: benchmarks/budgets.py."""
 POOL_PROBE_ENTRIES = 2**25

@@ -23,6 +23,7 @@ from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.linalg.vectors import coarse, top_k
 from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.deflated import ScoreDeflated
+from rspca.operators.low_rank import subtract_square
 
 
 class FeatureGram(NamedTuple):
@@ -37,6 +38,13 @@ class _Last(NamedTuple):
 
     op: OperatorMixin
     known: FeatureGram
+
+
+class _Left(NamedTuple):
+    """The Gram matrix of all features as components left it, and X'U of the orthonormal scores U that they took."""
+
+    gram: Array
+    taken_off: Array
 
 
 class SharedWork:
@@ -54,6 +62,7 @@ class SharedWork:
         """Components that find their blocks of alike features here; fewer than all where each begins again."""
         self._lasting_gram: FeatureGram | None = None
         self._last: _Last | None = None
+        self._left: _Left | None = None
         self._working_sets: dict[int, WorkingSet] = {}
         self._blocks: dict[int, Blocks] = {}
 
@@ -155,6 +164,9 @@ class SharedWork:
         The products of `lasting` features are computed once and kept. Those of other features are computed each time,
         if most features are others except those that the last pool of the same component had.
         """
+        if self._updates(op, features):
+            return self._updated(op)
+        self._left = None
         if self.op.gram_in_memory or len(lasting) > budgets.POOL_SHARED_FEATURES:
             return op.gram_to_read(features)
         if not mostly_in(features, lasting):
@@ -164,6 +176,27 @@ class SharedWork:
             self._lasting_gram = FeatureGram(lasting, self.op.gram_matrix(lasting))
         gram = op.deflated_gram(self._extended(self._lasting_gram, features), features)
         return op.gram_matrix(features) if gram is None else gram
+
+    def _updates(self, op: OperatorMixin, features: Array) -> bool:
+        """Return whether the Gram matrix that the last component left is brought up to date; a function of op alone."""
+        is_whole = self.op.gram_in_memory and len(features) == op.shape[1] <= budgets.LEFT_KEPT_FEATURES
+        return is_whole and op.taken_off.shape[1] > 0 and not op.nearly_all_taken_off
+
+    def _updated(self, op: OperatorMixin) -> Array:
+        """Return X'X less what was taken off, one term after another, in place of what the last component left.
+
+        A fit that continues subtracts the same terms in the same order, so that no bit differs.
+        """
+        taken_off, left = op.taken_off, self._left
+        self._left = None
+        if left is None or not np.array_equal(left.taken_off, taken_off[:, : left.taken_off.shape[1]]):
+            left = _Left(self.op.gram_matrix(np.arange(len(taken_off))), taken_off[:, :0])
+        gram = left.gram
+        for along in taken_off[:, left.taken_off.shape[1] :].T:
+            gram = subtract_square(gram, along)
+        np.fill_diagonal(gram, op.sq_norms)  # computed with more care than differences of products
+        self._left = _Left(gram, taken_off)
+        return gram
 
     def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S in float64 of long columns, as earlier components left it."""

@@ -149,6 +149,16 @@ class ScoreDeflated(LeftProjected):
         """X."""
         return self.inner
 
+    @property
+    def taken_off(self) -> Array:
+        """X'U."""
+        return self.loadings
+
+    @property
+    def nearly_all_taken_off(self) -> bool:
+        """Whether U explains nearly all of X."""
+        return float(self.sq_norms.sum()) <= GRAM_MIN_SHARE * float(self.inner.sq_norms.sum())
+
     def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
         """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
         loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None

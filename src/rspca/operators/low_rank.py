@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from rspca.base.types import Array
 from rspca.operators.base import OperatorMixin, chunks
@@ -155,3 +156,11 @@ def subtract_outer(product: Array, a: Array, b: Array) -> None:
     a, b = as_columns(a), as_columns(b)
     for part in chunks(len(a), 8 * len(b), 8 * OUTER_ENTRIES):
         product[part] -= a[part] @ b.T
+
+
+def subtract_square(gram: Array, along: Array) -> Array:
+    """Return a matrix less the outer product of a vector with itself, in place of the matrix if it is stored by rows.
+
+    Each entry has one product subtracted: the result does not depend on the number of threads.
+    """
+    return np.asarray(dger(-1.0, along, along, a=gram.T, overwrite_a=1).T)

@@ -43,6 +43,16 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
     _restriction: tuple[Array, OperatorMixin] | None = None
     """The last support and its columns."""
 
+    @property
+    def taken_off(self) -> Array:
+        """X'U of the orthonormal scores U that were taken off the undeflated X, a column for each."""
+        return np.empty((self.shape[1], 0))
+
+    @property
+    def nearly_all_taken_off(self) -> bool:
+        """Whether so little of the undeflated X is left that differences of Gram matrices have too few digits."""
+        return False
+
     def deflated_gram(self, gram: Array, support: Array) -> Array | None:
         """Return X_S'X_S from that of the undeflated X, in place; None if too many of its digits would cancel."""
         return gram
