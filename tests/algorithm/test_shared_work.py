@@ -1,12 +1,14 @@
 """What the components of one fit share does not change what each would find alone."""
 
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import rspca
 from rspca.algorithm.deflate import schur
-from rspca.algorithm.shared_work import SharedWork
+from rspca.algorithm.shared_work import FitWork, SharedWork
 from rspca.linalg.eigen import pairs_within
 from rspca.operators.tall import FormedGram
 
@@ -90,3 +92,14 @@ def test_a_gram_matrix_of_which_nearly_nothing_is_left_is_computed_from_columns(
     assert left.nearly_all_taken_off
     gram = SharedWork(op, n_components=3).gram(left, everything, everything)
     np.testing.assert_array_equal(gram, left.gram_matrix(everything))
+
+
+def test_before_a_proof_the_gram_matrix_that_components_left_is_freed_and_made_again_with_the_same_bits():
+    op, everything = OPERATORS["Gram matrix"](), np.arange(290)
+    work, left = FitWork(3), without_components(op, 2)
+    first = weakref.ref(work.of(left[0]).gram(left[0], everything, everything))
+    seen = []
+    work.proving(lambda *_: seen.append(first()))(left[0], 1, None, None)
+    assert seen == [None]
+    gram = work.of(left[1]).gram(left[1], everything, everything)
+    np.testing.assert_array_equal(gram, SharedWork(op).gram(left[1], everything, everything))

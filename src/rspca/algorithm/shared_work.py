@@ -9,6 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.alike import Blocks, best_scores, make_blocks
+from rspca.algorithm.loop import Prover
 from rspca.algorithm.promising import (
     Lasting,
     Projections,
@@ -17,8 +18,9 @@ from rspca.algorithm.promising import (
     main_directions,
     random_projections,
 )
+from rspca.algorithm.results import Component
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
-from rspca.base.types import Array
+from rspca.base.types import Array, Report
 from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.linalg.vectors import coarse, top_k
 from rspca.operators.base import OperatorMixin, chunks
@@ -198,6 +200,10 @@ class SharedWork:
         self._left = _Left(gram, taken_off)
         return gram
 
+    def forget_left(self) -> None:
+        """Free the Gram matrix that components left; the next search makes it again, with the same bits."""
+        self._left = None
+
     def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S in float64 of long columns, as earlier components left it."""
         gram = op.deflated_gram(self._extended(self._longest_gram, features), features)
@@ -272,3 +278,13 @@ class FitWork:
             again = self._work is not None  # each component begins again
             self._work = SharedWork(op.undeflated, self._n_components, n_served=1 if again else None)
         return self._work
+
+    def proving(self, prove: Prover) -> Prover:
+        """Return the same proof, before which what only searches need is freed: a proof takes more memory."""
+
+        def proven(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
+            if self._work is not None:
+                self._work.forget_left()
+            return prove(op, k, component, report)
+
+        return proven

@@ -138,7 +138,8 @@ class Method:
             find, normalization = partial(find, normalization=normalization), None
         finders = [find] * len(ks)
         if "work" in self._parameters:
-            finders = [partial(find, work=FitWork(len(ks)))] * len(ks)
+            work = FitWork(len(ks))
+            finders, prove = [partial(find, work=work)] * len(ks), None if prove is None else work.proving(prove)
         if "rng" in self._parameters:
             finders = [partial(f, rng=stream) for f, stream in zip(finders, rng.spawn(len(ks)), strict=True)]
         own = self.own_deflation if settings.deflation == "own" else None
