@@ -99,13 +99,28 @@ def test_the_next_pool_has_the_supports_and_the_largest_gradients_at_them(monkey
 def test_energies_of_rows_are_those_of_the_rows_and_small_without_the_leading_directions():
     rng = np.random.default_rng(0)
     R = rng.standard_normal((24, 40)) * np.linspace(1.0, 3.0, 24)[:, None]
-    whole, rest = promising.row_energies(R)
+    whole, rest = promising.energies_of_leading_rows(R)
     np.testing.assert_allclose(whole, np.sum((R.T @ R) ** 2, axis=1))
     left, values, right = np.linalg.svd(R, full_matrices=False)
     part = (left[:, 16:] * values[16:]) @ right[16:]
     np.testing.assert_allclose(rest, np.sum((part.T @ part) ** 2, axis=1))
-    whole, rest = promising.row_energies(R[:4])
+    whole, rest = promising.energies_of_leading_rows(R[:4])
     assert np.all(rest < whole)
+
+
+def test_energies_of_rows_are_estimated_without_bias_for_several_components():
+    X = np.random.default_rng(0).standard_normal((60, 40)) * np.linspace(1.0, 3.0, 40) + 0.5
+    op = as_operator(X)
+    energies, rest = promising.energies_of_images(op.gram(promising.random_signs(op)))
+    ratios = energies / (budgets.POOL_PROBES * np.sum((X.T @ X) ** 2, axis=1))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.25)
+    assert ratios.min() > 0.3
+    assert ratios.max() < 2.5
+    assert np.all(rest <= energies * (1.0 + 1e-12))
+    factor = np.random.default_rng(1).standard_normal((60, 1)) @ np.ones((1, 40)) * 30.0
+    op = as_operator(X + factor)
+    energies, rest = promising.energies_of_images(op.gram(promising.random_signs(op)))
+    assert np.all(rest < 0.01 * energies)
 
 
 def test_very_many_features_are_projected_on_fewer_random_directions(monkeypatch):
@@ -115,8 +130,10 @@ def test_very_many_features_are_projected_on_fewer_random_directions(monkeypatch
     few = promising.random_projections(op)
     assert few.rows.shape == (400, 9)
     assert promising.linkage(op, few, SharedWork(op)._leading, 3)[1].whole.features.size == 0
+    assert promising.random_signs(op).shape == (400, 9)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
     assert promising.random_projections(op).rows.shape == (400, 4)
+    assert promising.random_signs(op).shape == (400, 4)
 
 
 def test_projections_vary_most_along_the_leading_directions_of_the_data():

@@ -39,18 +39,19 @@ class Lasting(NamedTuple):
     """Neighborhoods of features, as far as projections show them."""
 
 
-def lasting_features(op: OperatorMixin, projections: Projections, rows: Array, leading: Rows, sets: int) -> Lasting:
+def lasting_features(
+    op: OperatorMixin, projections: Projections, energies: RowEnergies, leading: Rows, sets: int
+) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
-    What features have to do with each other changes little by taking a component off, so they are chosen once. Columns
-    of the leading `rows` of X tell how long rows of X'X are. A few features that nearly repeat each other, as linked
-    SNPs do, may have more variance than any spread over all; their projections, which are overwritten, are alike.
+    What features have to do with each other changes little by taking a component off, so they are chosen once. A few
+    features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all; their
+    projections, which are overwritten, are alike.
     """
     size = pool_size(*op.shape)
     size -= size // budgets.POOL_DIRECTION_SHARE
-    whole, beyond_leading = row_energies(rows)
     linked, alike = linkage(op, projections, leading, sets)
-    free, worth = Choice(np.flatnonzero(op.sq_norms)), (coarse(op.sq_norms), whole, beyond_leading, linked)
+    free, worth = Choice(np.flatnonzero(op.sq_norms)), (coarse(op.sq_norms), *energies, linked)
     pool = [free.largest(values, max(1, size // len(worth))) for values in worth]
     pool[-1] = pool[-1][linked[pool[-1]] > 0.0]
     return Lasting(np.unique(np.concatenate(pool)), alike)
@@ -107,7 +108,7 @@ def random_projections(op: OperatorMixin) -> Projections:
 
 
 def main_directions(rows: Array, count: int) -> Array:
-    """Return about orthogonal unit vectors as columns, at most `count`, of what random projections vary in most.
+    """Return about orthogonal unit vectors as columns, at most `count`, of what rows of random products vary in most.
 
     They approximate the leading singular vectors of X, as in randomized singular value decompositions.
     """
@@ -117,15 +118,42 @@ def main_directions(rows: Array, count: int) -> Array:
     return np.asarray(along)
 
 
-def row_energies(rows: Array) -> tuple[Array, Array]:
-    """Return the squared lengths of the columns of R'R for rows R, and without the leading directions of R."""
+class RowEnergies(NamedTuple):
+    """Squared lengths of the rows of X'X, about, in any unit, and of these rows without the leading directions."""
+
+    whole: Array
+    beyond_leading: Array
+
+
+def energies_of_leading_rows(rows: Array) -> RowEnergies:
+    """Return the energies of X'X as far as leading rows R of X show them: of the columns of R'R."""
     values, weights = np.linalg.eigh(rows @ rows.T)
     whole, beyond_leading = np.empty(rows.shape[1]), np.empty(rows.shape[1])
     n_rest = max(1, len(values) - budgets.POOL_LEADING)
     for part in chunks(rows.shape[1], 8 * len(rows), budgets.POOL_COPIED_BYTES):
         along = np.square(weights.T @ rows[:, part])
         whole[part], beyond_leading[part] = values @ along, values[:n_rest] @ along[:n_rest]
-    return whole, beyond_leading
+    return RowEnergies(whole, beyond_leading)
+
+
+def random_signs(op: OperatorMixin) -> Array:
+    """Return vectors of random signs as columns; fewer vectors if there are very many features."""
+    n = op.shape[1]
+    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROBES))
+    signs, rng = np.empty((n, count), dtype=op.dtype), np.random.default_rng(budgets.POOL_PROBE_SEED)
+    # signs are assigned by variance, not by index, so that the order of the features does not matter
+    order = decreasing_order(coarse(op.sq_norms))
+    for part in chunks(n, 8 * count, budgets.POOL_COPIED_BYTES):
+        signs[order[part]] = 2.0 * rng.integers(2, size=(part.stop - part.start, count)) - 1.0
+    return signs
+
+
+def energies_of_images(images: Array) -> RowEnergies:
+    """Return the energies from products of X'X with random signs, which have these lengths on average (Hutchinson)."""
+    whole = np.einsum("ij,ij->i", images, images)
+    along = images @ np.linalg.eigh(images.T @ images)[1]
+    rest = along[:, : max(1, along.shape[1] - budgets.POOL_LEADING)]
+    return RowEnergies(whole, np.einsum("ij,ij->i", rest, rest))
 
 
 def linkage(op: OperatorMixin, projections: Projections, leading: Rows, sets: int) -> tuple[Array, Alike]:

@@ -13,10 +13,14 @@ from rspca.algorithm.loop import Prover
 from rspca.algorithm.promising import (
     Lasting,
     Projections,
+    RowEnergies,
+    energies_of_images,
+    energies_of_leading_rows,
     lasting_features,
     leading_features,
     main_directions,
     random_projections,
+    random_signs,
 )
 from rspca.algorithm.results import Component
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
@@ -40,6 +44,13 @@ class _Last(NamedTuple):
 
     op: OperatorMixin
     known: FeatureGram
+
+
+class Probes(NamedTuple):
+    """Leading rows of X and how long the rows of X'X are, about."""
+
+    rows: Rows
+    energies: RowEnergies
 
 
 class _Left(NamedTuple):
@@ -70,7 +81,7 @@ class SharedWork:
 
     def rows(self, k: int) -> Rows:
         """Return leading directions, enough for all components; for few features those that choose their pool."""
-        return self._probed_rows if k <= budgets.POOL_MAX_K else self._rows
+        return self._probes.rows if k <= budgets.POOL_MAX_K else self._rows
 
     @cached_property
     def _rows(self) -> Rows:
@@ -81,9 +92,23 @@ class SharedWork:
         return random_projections(self.op)
 
     @cached_property
-    def _probed_rows(self) -> Rows:
+    def _probes(self) -> Probes:
+        """What random products with X show.
+
+        For one component they are the projections that tell what is alike, too. Several components also need what is
+        far from the leading directions: the products of X'X with random signs.
+        """
         count = max(2 * budgets.POOL_LEADING, first_count(self.op.shape[1], self.n_components))
-        return independent(self.op, *self.op.gram_and_scores(main_directions(self._projections.rows, count)))
+        if self.n_components == 1:
+            rows = self._rows_along(main_directions(self._projections.rows, count))
+            return Probes(rows, energies_of_leading_rows(rows.rows))
+        images = self.op.gram(random_signs(self.op))
+        energies, directions = energies_of_images(images), main_directions(images, count)
+        del images  # before the rows are computed
+        return Probes(self._rows_along(directions), energies)
+
+    def _rows_along(self, directions: Array) -> Rows:
+        return independent(self.op, *self.op.gram_and_scores(directions))
 
     def leading_pairs(self, op: OperatorMixin) -> Pairs:
         """Return leading eigenpairs of X'X as earlier components left it: accurate for the first component, then rough.
@@ -132,14 +157,15 @@ class SharedWork:
 
     @cached_property
     def _lasting(self) -> Lasting:
-        lasting = lasting_features(self.op, self._projections, self._probed_rows.rows, self._leading, self._n_sets)
+        lasting = lasting_features(self.op, self._projections, self._probes.energies, self._leading, self._n_sets)
         del self._projections  # nothing else asks for them
         return lasting
 
     @property
     def _leading(self) -> Rows:
         """Directions that are no part of what is alike."""
-        return Rows(self._probed_rows.left[:, -budgets.POOL_LEADING :], self._probed_rows.rows[-budgets.POOL_LEADING :])
+        left, rows = self._probes.rows
+        return Rows(left[:, -budgets.POOL_LEADING :], rows[-budgets.POOL_LEADING :])
 
     @property
     def _n_sets(self) -> int:
