@@ -306,7 +306,7 @@ otherwise."""
 POOL_MIN_PROBES = 4
 """The same, at least, however many features there are: benchmarks/budgets.py."""
 POOL_PROBE_ENTRIES = 2**25
-"""Entries of all these vectors together, at most, 256 MB: benchmarks/budgets.py."""
+"""Entries of all these vectors, or of projections, together, at most, 256 MB: benchmarks/budgets.py."""
 POOL_LEADING = 16
 """Leading directions that are removed from X'X to see correlations which they hide; with 8, the third component of 50
 genes of Chowdary's data has 1.2 % less variance: benchmarks/budgets.py."""
@@ -332,7 +332,7 @@ POOL_PROJECTION_ENTRIES = 2**21
 """Entries of projections at a time, 16 MB, of data where a block of products takes as long as one after another; with
 more than 32768 features they are made in several: not tuned."""
 POOL_LINKAGE_PAIRS = 8 * 10**6
-"""Pairs of features that are compared by these projections, 0.05 s: benchmarks/budgets.py."""
+"""Pairs of features up to which all are compared by these projections, 0.05 s: benchmarks/budgets.py."""
 POOL_LINKAGE_BYTES = 2**20
 """Bytes of the pieces of that comparison, so that they stay in cache: benchmarks/budgets.py."""
 POOL_LINKAGE_NEAREST = 16
