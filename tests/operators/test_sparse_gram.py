@@ -49,6 +49,24 @@ def test_the_compiled_loop_gives_the_same(monkeypatch):
     np.testing.assert_allclose(sparse_gram.gram_of_rows(X), dense.T @ dense, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 40])
+def test_lanes_share_a_triangle_without_gaps(count):
+    shares = sparse_gram.shares_of_triangle(30, count)
+    assert [j for some in shares for j in range(30)[some]] == list(range(30))
+
+
+def test_the_number_of_lanes_changes_no_bit(monkeypatch):
+    monkeypatch.setattr(sparse_gram, "COMPILE_PRODUCTS", 0)
+    monkeypatch.setattr(sparse_gram, "can_compile", lambda: True)
+    monkeypatch.setattr(sparse_gram, "_compiled_loop", lambda: sparse_gram.add_products)  # the loop, as Python
+    X, grams = rows_of(0.1), []
+    for lanes in (1, 2, 5):
+        monkeypatch.setattr(sparse_gram, "lane_count", lambda lanes=lanes: lanes)
+        grams.append(sparse_gram.gram_of_rows(X))
+    np.testing.assert_array_equal(grams[1], grams[0])
+    np.testing.assert_array_equal(grams[2], grams[0])
+
+
 def test_sparse_moments_take_one_pass():  # issue 16, item 8
     X = rows_of(0.2)
     op = rspca.as_operator(X)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from rspca.base.machine_code import can_compile, compiled
+from rspca.base.threads import in_lanes, lane_count
 from rspca.base.types import Array
 from rspca.operators.base import BLOCK_BYTES, chunks
 from rspca.operators.summed_moments import GramSum
@@ -82,15 +84,30 @@ def _compiled_loop() -> Any:
 
 
 def _add_by_loop(gram: GramSum, rows: Any) -> None:
-    """Add the products of rows, block by block, so that each block is in cache for all of its columns."""
-    m = rows.shape[0]
+    """Add the products of rows, block by block, so that each block is in cache for all of its columns.
+
+    Lanes share the columns, each of which one lane adds up: the number of lanes changes no bit.
+    """
+    m, n = rows.shape
     rows.sort_indices()
+    shared = shares_of_triangle(n, lane_count())
     for part in chunks(m, max(1, 12 * rows.nnz // max(1, m)), LOOP_BYTES):
         block = rows[part]
         by_column = block.tocsc()
         columns, indptr = block.indices.astype(np.uint32), block.indptr.astype(np.int64)
-        others = by_column.indices.astype(np.uint32), by_column.indptr.astype(np.int64)
-        _compiled_loop()(by_column.data, *others, block.data, columns, indptr[:-1].copy(), indptr[1:], gram.triangle.T)
+        by_columns = by_column.data, by_column.indices.astype(np.uint32), by_column.indptr.astype(np.int64)
+        by_rows = block.data, columns, indptr
+
+        def add(some: slice, by_columns: Any = by_columns, by_rows: Any = by_rows) -> None:
+            _compiled_loop()(*by_columns, *by_rows, some.start, some.stop, gram.triangle.T)
+
+        in_lanes(add, shared)
+
+
+def shares_of_triangle(n: int, count: int) -> list[slice]:
+    """Return slices of the rows of an upper triangle with about as many entries each."""
+    ends = np.round(n * (1.0 - np.sqrt(1.0 - np.arange(count + 1) / count))).astype(int)
+    return [slice(int(start), int(stop)) for start, stop in pairwise(ends)]
 
 
 def add_products(
@@ -99,20 +116,22 @@ def add_products(
     column_starts: Array,
     values: Array,
     columns: Array,
-    first: Array,
-    last: Array,
+    row_starts: Array,
+    begin: int,
+    end: int,
     out: Array,
 ) -> None:
-    """Add the upper triangle of X'X to `out`: each entry by columns, times itself and what follows it in its row.
-
-    `first` are the starts of the rows; what is before the current column is skipped, so they are changed.
-    """
-    for j in range(len(column_starts) - 1):
+    """Add some rows of the upper triangle of X'X to `out`: each entry by columns, times what follows it in its row."""
+    first = row_starts[:-1].copy()  # of each row what is before the current column is skipped
+    for row in range(len(first)):
+        while first[row] < row_starts[row + 1] and columns[first[row]] < begin:
+            first[row] += 1
+    for j in range(begin, end):
         sums = out[j]
         for place in range(column_starts[j], column_starts[j + 1]):
             row, x = rows[place], entries[place]
             start = first[row]
             first[row] = start + 1
-            rest, at = values[start : last[row]], columns[start : last[row]]
+            rest, at = values[start : row_starts[row + 1]], columns[start : row_starts[row + 1]]
             for i in range(len(rest)):
                 sums[at[i]] += x * rest[i]
