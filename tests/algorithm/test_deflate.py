@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rspca
-from rspca.algorithm.deflate import DEFLATIONS
+from rspca.algorithm.deflate import DEFLATIONS, gradient_at, schur
 from rspca.operators.convert import prepare
 
 SCHEMES = ["schur", "projection", "orthogonal"]
@@ -239,3 +240,50 @@ def test_of_scores_only_what_earlier_ones_do_not_explain_is_taken_off():
     Q = np.linalg.qr(np.column_stack([first, second]))[0]
     left = X - X.mean(axis=0)
     np.testing.assert_allclose(twice.columns(np.arange(4)), left - Q @ (Q.T @ left), atol=1e-12)
+
+
+# --- the gradient at a component is what is taken off next ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(seeds)
+def test_the_gradient_at_a_component_is_that_of_what_is_left(dtype, seed):  # issue 16, item 7
+    X = data(seed).astype(dtype)
+    op, earlier, size = rspca.as_operator(X), [], float(np.sum(X.astype(float) ** 2))
+    for v in sparse_vectors(seed):
+        support = np.flatnonzero(v)
+        expected = op.gradient(op.restrict(support), support, v[support])
+        tolerance = 1e-10 if dtype == np.float64 else 1e-4  # what is left may be a small part of X
+        np.testing.assert_allclose(gradient_at(op, support, v[support]), expected, atol=tolerance * size)
+        op = schur(op, v, op.scores(support, v[support]), list(earlier))
+        earlier.append(v)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_x_is_read_once_for_the_gradient_at_a_component_and_for_taking_it_off(kind):  # issue 16, item 7
+    op = rspca.as_operator(kind(data(0, 40, 300)))
+    support, v = np.arange(3), np.r_[np.full(3, 3**-0.5), np.zeros(297)]
+    op.rounding_lengths()  # read before passes are counted
+    before = op.passes
+    gradient_at(op, support, v[support])
+    once = op.passes - before
+    left = schur(op, v, op.scores(support, v[support]), [])
+    assert once <= 1.02
+    assert op.passes - before <= once + 0.02  # three columns
+    other = schur(op, v, op.scores(support, v[support]), [])  # nothing is kept after it was taken off
+    assert op.passes - before >= once + 1.0
+    np.testing.assert_array_equal(left.taken_off, other.taken_off)
+
+
+def test_nothing_is_kept_of_a_fit_that_has_ended():
+    op = rspca.as_operator(data(0, 40, 300))
+    rspca.decompose(op, 2, k=3, random_state=0)
+    assert op._image is None
+
+
+def test_scores_that_earlier_components_explain_have_no_gradient():
+    op = rspca.as_operator(np.outer(np.arange(1.0, 6.0), [1.0, 2.0, 3.0, 4.0]))
+    v = np.eye(4)[0]
+    left = schur(op, v, op.scores(np.array([0]), np.ones(1)), [])
+    np.testing.assert_allclose(gradient_at(left, np.array([1]), np.ones(1)), 0.0, atol=1e-12)
+    np.testing.assert_array_equal(gradient_at(rspca.as_operator(np.zeros((5, 3))), np.array([1]), np.ones(1)), 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.ascent import improve
+from rspca.algorithm.deflate import gradient_at
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.full_data import FullData
 from rspca.algorithm.longest import component_of_longest
@@ -244,7 +245,7 @@ def relaxed_near(op: OperatorMixin, support: Array, loadings: Array, choice: Cho
     It maximizes x'Av over the constraints of stage 1. More steps could leave the component for a direction of larger
     relaxed variance, as stage 1 did before.
     """
-    gradient = op.gradient(op.restrict(support), support, loadings)
+    gradient = gradient_at(op, support, loadings)
     return l1_l2_maximizer(choice.restricted(gradient), len(support), expected=support)
 
 

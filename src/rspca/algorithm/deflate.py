@@ -51,10 +51,24 @@ def schur(op: OperatorMixin, v: Array, scores: Array, earlier: list[Array]) -> O
     if new is None:
         return op
     length = float(np.linalg.norm(new.scores))
-    u = _unexplained(op, new.scores / length)  # orthogonal to working precision, float32 data or not
     before = op if isinstance(op, ScoreDeflated) else ScoreDeflated(op, np.empty((op.shape[0], 0)))
     error = (len(nonzeros(v)) + 64) * EPS * new.rounded_at / length
-    return before.without(u / np.linalg.norm(u), error, new.vector / length)
+    return before.without(_unit(op, new.scores), error, new.vector / length)
+
+
+def gradient_at(op: OperatorMixin, support: Array, loadings: Array) -> Array:
+    """Return X'Xv in float64 by way of the unit scores of v: if `schur` takes v off next, X is not read again."""
+    if op.gram_in_memory:
+        return op.gradient(op.restrict(support), support, loadings)
+    scores = _unexplained(op, op.scores(support, loadings))
+    length = float(np.linalg.norm(scores))
+    return length * op.undeflated.image_of(_unit(op, scores)) if length > 0.0 else np.zeros(op.shape[1])
+
+
+def _unit(op: OperatorMixin, scores: Array) -> Array:
+    """Return scores of length one, orthogonal to those taken off before to working precision, float32 data or not."""
+    u = _unexplained(op, scores / np.linalg.norm(scores))
+    return np.asarray(u / np.linalg.norm(u))
 
 
 def _unexplained(op: OperatorMixin, scores: Array) -> Array:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.deflate import gradient_at
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.gram_search import improved
 from rspca.algorithm.loop import Found
+from rspca.algorithm.normalize import svd
 from rspca.algorithm.pool import Pool, no_swap_outside_gains, worth_entering
 from rspca.algorithm.promising import pool_size
 from rspca.algorithm.shared_work import SharedWork
@@ -37,15 +39,14 @@ def component_of_longest(op: OperatorMixin, k: int, choice: Choice, steps: Steps
     part = FormedGram(op.restrict(features), gram)
     found = steps.search(part, choice.among(features), SharedWork(part))
     support = features[found.support]
-    columns = op.restrict(support)
-    loadings = leading_pairs(columns).vectors[:, 0]
-    gradient = op.gradient(columns, support, loadings)
+    loadings = steps.normalized(support, leading_pairs(op.restrict(support)).vectors[:, 0])
+    gradient = gradient_at(op, support, loadings)
     pool = Pool(features, gram, complete=False, multiply=gram.__matmul__, gradient=gradient)
     if not found.swap_optimal or not no_swap_outside_gains(pool, op, support, choice):
         return None
     p = found.inclusion_probability
     p = None if p is None else spread(p, features, op.shape[1])
-    return found._replace(support=support, loadings=steps.normalized(support, loadings), inclusion_probability=p)
+    return found._replace(support=support, loadings=loadings, inclusion_probability=p)
 
 
 def longest_that_matter(op: OperatorMixin, k: int, choice: Choice, work: SharedWork) -> Array | None:
@@ -75,9 +76,10 @@ def longest_that_matter(op: OperatorMixin, k: int, choice: Choice, work: SharedW
         return features  # no shorter column has as much variance
     some = improved(gram, Choice(np.arange(len(few))), [places])[0]
     support = few[some.support]
-    gradient = op.gradient(op.restrict(support), support, some.loadings)
+    loadings = svd(op, support, some.loadings)  # those of the component, if its support is this one
+    gradient = gradient_at(op, support, loadings)
     outside = Choice(np.setdiff1d(eligible, features, assume_unique=True))
-    entering = worth_entering(op, gradient, support, some.loadings, outside, count=1, share=1.0)
+    entering = worth_entering(op, gradient, support, loadings, outside, count=1, share=1.0)
     return None if len(entering) else features
 
 

@@ -114,6 +114,7 @@ def one_by_one(
         if number + 1 < len(finders):
             with small_products_in_one_thread():
                 op = deflate(op, component.dense(), scores, [c.dense() for c in found[:-1]])
+    op.undeflated.forget_image()
     return found
 
 

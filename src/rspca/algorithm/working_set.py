@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rspca.algorithm import budgets
+from rspca.algorithm.deflate import gradient_at
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.loop import Found
 from rspca.algorithm.polish import Polished, exchange
@@ -87,7 +88,7 @@ def _search(op: OperatorMixin, choice: Choice, current: WorkingSet, steps: Steps
     features, work = current
     part = op.deflated_part(work.op, features)
     found = steps.search(part, choice.among(features), work)
-    gradient = op.gradient(part.restrict(found.support), found.support, found.loadings)
+    gradient = gradient_at(op, features[found.support], found.loadings)
     p = found.inclusion_probability
     if p is not None:
         used = nonzeros(p)

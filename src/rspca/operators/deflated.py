@@ -161,7 +161,8 @@ class ScoreDeflated(LeftProjected):
 
     def without(self, u: Array, direction_error: float, v: Array) -> ScoreDeflated:
         """Return what is left without one more u, orthogonal to U: the part of Xv that U does not explain."""
-        loadings, weights = np.asarray(self.inner.rmatmat(u), dtype=np.float64), None
+        loadings, weights = self.inner.image_of(u), None
+        self.inner.forget_image()
         if self.inner.has_gram_errors and (self.weights is not None or not self.U.shape[1]):
             before = np.empty((len(v), 0)) if self.weights is None else self.weights
             weights = np.column_stack([before, v - before @ (self.loadings.T @ v)])

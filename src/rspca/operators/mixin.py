@@ -41,6 +41,7 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
     """
 
     _restriction: tuple[Array, OperatorMixin] | None = None
+    _image: tuple[Array, Array] | None = None
     """The last support and its columns."""
 
     @property
@@ -126,6 +127,20 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
             part = self._restricted(support)
             self._restriction = (np.array(support), part)
         return part
+
+    def image_of(self, scores: Array) -> Array:
+        """X'u of a vector of scores u, in float64; that of the last vector is kept until `forget_image`.
+
+        The gradient at a component is its scores' image, and so is what deflation takes off: X is read once for both.
+        """
+        last = self._image  # read once, because another thread may replace it
+        if last is None or not np.array_equal(last[0], scores):
+            self._image = last = (scores, as_float64(self.rmatmat(scores)))
+        return last[1]
+
+    def forget_image(self) -> None:
+        """Free the memory of the image that was kept."""
+        self._image = None
 
     def forget_restriction(self) -> None:
         """Free the columns that are cached, before many others are copied."""
