@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import rspca
-from rspca.algorithm import ascent, budgets, pool, promising
+from rspca.algorithm import ascent, budgets, pool, promising, shared_work
 from rspca.algorithm.deflate import schur
 from rspca.algorithm.feature_limits import Choice, Groups
 from rspca.algorithm.full_data import FullData
@@ -127,9 +127,13 @@ def test_very_many_features_are_projected_on_fewer_random_directions(monkeypatch
     op = as_operator(data(80, 400))
     assert promising.random_projections(op).rows.shape == (400, 64)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 400 * 9)
-    few = promising.random_projections(op)
-    assert few.rows.shape == (400, 9)
-    assert promising.linkage(op, few, SharedWork(op)._leading, 3)[1].whole.features.size == 0
+    assert not promising.projections_tell_what_is_alike(op)
+    assert promising.random_projections(op).rows.shape == (400, 9)
+    work = SharedWork(op, 3)
+    with monkeypatch.context() as patch:  # they would tell nothing, so none are made
+        patch.setattr(shared_work, "random_projections", lambda op: pytest.fail("projections nobody uses"))
+        assert len(work.lasting)
+    assert promising.linkage(op, None, work._leading, 3)[1].whole.features.size == 0
     assert promising.random_signs(op).shape == (400, 9)
     monkeypatch.setattr(budgets, "POOL_PROBE_ENTRIES", 10)
     assert promising.random_projections(op).rows.shape == (400, 4)

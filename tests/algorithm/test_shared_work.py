@@ -94,12 +94,12 @@ def test_a_gram_matrix_of_which_nearly_nothing_is_left_is_computed_from_columns(
     np.testing.assert_array_equal(gram, left.gram_matrix(everything))
 
 
-def test_before_a_proof_the_gram_matrix_that_components_left_is_freed_and_made_again_with_the_same_bits():
+def test_where_proofs_come_no_gram_matrix_is_kept_and_the_next_has_the_same_bits():
     op, everything = OPERATORS["Gram matrix"](), np.arange(290)
-    work, left = FitWork(3), without_components(op, 2)
-    first = weakref.ref(work.of(left[0]).gram(left[0], everything, everything))
-    seen = []
-    work.proving(lambda *_: seen.append(first()))(left[0], 1, None, None)
-    assert seen == [None]
+    work, kept, left = FitWork(3, proves=True), FitWork(3), without_components(op, 2)
+    freed = weakref.ref(work.of(left[0]).gram(left[0], everything, everything))
+    there = weakref.ref(kept.of(left[0]).gram(left[0], everything, everything))
+    assert freed() is None
+    assert there() is not None
     gram = work.of(left[1]).gram(left[1], everything, everything)
-    np.testing.assert_array_equal(gram, SharedWork(op).gram(left[1], everything, everything))
+    np.testing.assert_array_equal(gram, kept.of(left[1]).gram(left[1], everything, everything))

@@ -25,9 +25,9 @@ def component_of_longest(op: OperatorMixin, k: int, choice: Choice, steps: Steps
     """Return a component of k features found among the longest columns; None if others may be part of a better one.
 
     The variance of a support is at most the sum of the squared lengths of its columns. So no support of left-out
-    columns alone has as much variance as the component, because k times the longest of them is less. Nor does a swap
-    of one of its features for a left-out one gain, which their gradients show. With groups the first is not certain:
-    the variance that tells how many columns matter is that of a support without them.
+    columns alone has as much variance as the component, because k times the longest of them is less: otherwise None is
+    returned, as groups may make it. Nor does a swap of one of its features for a left-out one gain, which their
+    gradients show.
 
     What is not guaranteed: that no support with several left-out columns beside long ones has more. The point of stage
     1 is stationary for the longest columns only. Certificates never use this choice.
@@ -41,6 +41,9 @@ def component_of_longest(op: OperatorMixin, k: int, choice: Choice, steps: Steps
     support = features[found.support]
     loadings = steps.normalized(support, leading_pairs(op.restrict(support)).vectors[:, 0])
     gradient = gradient_at(op, support, loadings)
+    left_out = np.setdiff1d(choice.features, features, assume_unique=True)
+    if k * op.sq_norms[left_out].max() >= loadings @ gradient[support]:
+        return None
     pool = Pool(features, gram, complete=False, multiply=gram.__matmul__, gradient=gradient)
     if not found.swap_optimal or not no_swap_outside_gains(pool, op, support, choice):
         return None

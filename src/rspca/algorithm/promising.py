@@ -40,13 +40,13 @@ class Lasting(NamedTuple):
 
 
 def lasting_features(
-    op: OperatorMixin, projections: Projections, energies: RowEnergies, leading: Rows, sets: int
+    op: OperatorMixin, projections: Projections | None, energies: RowEnergies, leading: Rows, sets: int
 ) -> Lasting:
     """Return features for the pools of all components: of large variance, of long rows of X'X, and much alike.
 
     What features have to do with each other changes little by taking a component off, so they are chosen once. A few
     features that nearly repeat each other, as linked SNPs do, may have more variance than any spread over all; their
-    projections, which are overwritten, are alike.
+    projections, which are overwritten, are alike. None are given where they would tell nothing.
     """
     size = pool_size(*op.shape)
     size -= size // budgets.POOL_DIRECTION_SHARE
@@ -85,10 +85,20 @@ class Projections(NamedTuple):
     """Projections of each column of X, as rows, in float32; products with X'X where that is in memory."""
 
 
-def random_projections(op: OperatorMixin) -> Projections:
-    """Return the projections of columns on random directions; on fewer if there are very many features."""
+def _n_projections(n: int) -> int:
+    """Return on how many directions columns are projected; fewer if there are very many features."""
+    return int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROJECTIONS))
+
+
+def projections_tell_what_is_alike(op: OperatorMixin) -> bool:
+    """Return whether random projections are enough to tell alike features, and X'X itself is not there to tell them."""
     m, n = op.shape
-    count = int(np.clip(budgets.POOL_PROBE_ENTRIES // n, budgets.POOL_MIN_PROBES, budgets.POOL_PROJECTIONS))
+    return not op.gram_in_memory and _n_projections(n) >= min(budgets.POOL_PROJECTIONS, m)
+
+
+def random_projections(op: OperatorMixin) -> Projections:
+    """Return the projections of columns on random directions."""
+    (m, n), count = op.shape, _n_projections(op.shape[1])
     rng = np.random.default_rng(budgets.POOL_PROJECTION_SEED)
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))  # so that projections are in the range of float32
     if op.gram_in_memory:
@@ -156,16 +166,15 @@ def energies_of_images(images: Array) -> RowEnergies:
     return RowEnergies(whole, np.einsum("ij,ij->i", rest, rest))
 
 
-def linkage(op: OperatorMixin, projections: Projections, leading: Rows, sets: int) -> tuple[Array, Alike]:
+def linkage(op: OperatorMixin, projections: Projections | None, leading: Rows, sets: int) -> tuple[Array, Alike]:
     """Return how much each feature is linked to others, and neighborhoods of features that are alike, about.
 
     The first are sums of fourth powers in rows of X'X, large if a few features are nearly equal.
     """
-    none, rows = no_neighborhoods(), projections.rows
-    if op.gram_in_memory:
-        return _fourth_powers(op), Alike(none, none)
-    if rows.shape[1] < min(budgets.POOL_PROJECTIONS, op.shape[0]):  # too few to tell what is alike
-        return np.zeros(len(rows)), Alike(none, none)
+    if projections is None:
+        linked = _fourth_powers(op) if op.gram_in_memory else np.zeros(op.shape[1])
+        return linked, Alike(no_neighborhoods(), no_neighborhoods())
+    rows = projections.rows
     longest = np.sqrt(max(float(op.sq_norms.max()), 1e-300))
     lengths = np.sqrt(op.sq_norms) / longest  # of columns, exactly: projections vary
     sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))

@@ -9,7 +9,6 @@ import numpy as np
 
 from rspca.algorithm import budgets
 from rspca.algorithm.alike import Blocks, best_scores, make_blocks
-from rspca.algorithm.loop import Prover
 from rspca.algorithm.promising import (
     Lasting,
     Projections,
@@ -19,12 +18,12 @@ from rspca.algorithm.promising import (
     lasting_features,
     leading_features,
     main_directions,
+    projections_tell_what_is_alike,
     random_projections,
     random_signs,
 )
-from rspca.algorithm.results import Component
 from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
-from rspca.base.types import Array, Report
+from rspca.base.types import Array
 from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.linalg.vectors import coarse, top_k
 from rspca.operators.base import OperatorMixin, chunks
@@ -67,12 +66,16 @@ class SharedWork:
     one fit finds.
     """
 
-    def __init__(self, op: OperatorMixin, n_components: int = 1, n_served: int | None = None) -> None:
+    def __init__(
+        self, op: OperatorMixin, n_components: int = 1, n_served: int | None = None, *, keeps_left: bool = True
+    ) -> None:
         self.op = op
         """X before components are taken off it."""
         self.n_components = n_components
         self._n_served = n_components if n_served is None else n_served
         """Components that find their blocks of alike features here; fewer than all where each begins again."""
+        self._keeps_left = keeps_left
+        """Whether the Gram matrix that a component left is kept for the next one; a proof needs the memory."""
         self._lasting_gram: FeatureGram | None = None
         self._last: _Last | None = None
         self._left: _Left | None = None
@@ -157,8 +160,9 @@ class SharedWork:
 
     @cached_property
     def _lasting(self) -> Lasting:
-        lasting = lasting_features(self.op, self._projections, self._probes.energies, self._leading, self._n_sets)
-        del self._projections  # nothing else asks for them
+        projections = self._projections if projections_tell_what_is_alike(self.op) else None
+        lasting = lasting_features(self.op, projections, self._probes.energies, self._leading, self._n_sets)
+        vars(self).pop("_projections", None)  # nothing else asks for them
         return lasting
 
     @property
@@ -223,12 +227,9 @@ class SharedWork:
         for along in taken_off[:, left.taken_off.shape[1] :].T:
             gram = subtract_square(gram, along)
         np.fill_diagonal(gram, op.sq_norms)  # computed with more care than differences of products
-        self._left = _Left(gram, taken_off)
+        if self._keeps_left:  # otherwise the next search makes it again, with the same bits
+            self._left = _Left(gram, taken_off)
         return gram
-
-    def forget_left(self) -> None:
-        """Free the Gram matrix that components left; the next search makes it again, with the same bits."""
-        self._left = None
 
     def gram_of_longest(self, op: OperatorMixin, features: Array) -> Array:
         """Return X_S'X_S in float64 of long columns, as earlier components left it."""
@@ -294,23 +295,15 @@ class WorkingSet(NamedTuple):
 class FitWork:
     """The shared work of one fit; begun again where a deflation leaves nothing to share."""
 
-    def __init__(self, n_components: int = 1) -> None:
+    def __init__(self, n_components: int = 1, *, proves: bool = False) -> None:
         self._n_components = n_components
+        self._proves = proves
+        """Whether a proof, which takes more memory than a search, comes after each component."""
         self._work: SharedWork | None = None
 
     def of(self, op: OperatorMixin) -> SharedWork:
         """Return what the components of this data share."""
         if self._work is None or self._work.op is not op.undeflated:
-            again = self._work is not None  # each component begins again
-            self._work = SharedWork(op.undeflated, self._n_components, n_served=1 if again else None)
+            n_served = None if self._work is None else 1  # each component begins again
+            self._work = SharedWork(op.undeflated, self._n_components, n_served, keeps_left=not self._proves)
         return self._work
-
-    def proving(self, prove: Prover) -> Prover:
-        """Return the same proof, before which what only searches need is freed: a proof takes more memory."""
-
-        def proven(op: OperatorMixin, k: int, component: Component, report: Report) -> Component:
-            if self._work is not None:
-                self._work.forget_left()
-            return prove(op, k, component, report)
-
-        return proven

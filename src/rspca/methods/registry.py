@@ -138,8 +138,7 @@ class Method:
             find, normalization = partial(find, normalization=normalization), None
         finders = [find] * len(ks)
         if "work" in self._parameters:
-            work = FitWork(len(ks))
-            finders, prove = [partial(find, work=work)] * len(ks), None if prove is None else work.proving(prove)
+            finders = [partial(find, work=FitWork(len(ks), proves=prove is not None))] * len(ks)
         if "rng" in self._parameters:
             finders = [partial(f, rng=stream) for f, stream in zip(finders, rng.spawn(len(ks)), strict=True)]
         own = self.own_deflation if settings.deflation == "own" else None
