@@ -41,6 +41,20 @@ def test_the_largest_within_limits_have_the_largest_sum_of_all_choices(n, n_grou
         assert np.abs(values[chosen]).sum() == max(np.abs(values[list(s)]).sum() for s in allowed)
 
 
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 3), st.integers(1, 6), st.integers(0, 10**6))
+def test_the_largest_of_each_row_are_those_of_each_row_alone(n, n_groups, most, k, seed):
+    rng = np.random.default_rng(seed)
+    features = np.sort(rng.choice(n, int(rng.integers(1, n + 1)), replace=False))
+    for groups in (None, Groups(rng.integers(n_groups, size=n), most)):
+        choice = Choice(features, groups)
+        wanted = min(k, choice.most)
+        for values in (rng.integers(-4, 5, (5, n)).astype(float), rng.standard_normal((5, n))):
+            expected = [choice.largest(row, wanted).tolist() for row in values]
+            assert choice.largest_in_rows(values, wanted).tolist() == expected
+            mask = choice.largest_in_columns(values.T, wanted)
+            assert [np.flatnonzero(column).tolist() for column in mask.T] == expected
+
+
 def best_within(A, k, labels, most):
     allowed = (list(s) for s in itertools.combinations(range(len(A)), k) if most_used(list(s), labels) <= most)
     return max(np.linalg.eigvalsh(A[np.ix_(s, s)])[-1] for s in allowed)

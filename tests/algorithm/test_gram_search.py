@@ -247,14 +247,6 @@ def test_supports_that_meet_are_counted_once():
     assert gs.best_of_distinct(S, np.array([1.0, 2.0, 1.0, 3.0]), 2).tolist() == [1, 3]
 
 
-@given(seeds, st.integers(1, 6))
-def test_the_largest_of_each_row_are_those_of_each_row_alone(seed, k):
-    values = np.random.default_rng(seed).integers(-4, 5, (5, 9)).astype(float)
-    for choice in (Choice(np.arange(9)), Choice(np.arange(9), Groups(np.arange(9) // 2, 2))):
-        rows = gs.largest_in_rows(values, k, choice)
-        assert rows.tolist() == [choice.largest(row, k).tolist() for row in values]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_of_features_that_are_equal_the_lowest_are_chosen(seed):  # issue 14, item 8
     rng = np.random.default_rng(seed)

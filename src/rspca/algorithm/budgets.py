@@ -324,6 +324,8 @@ POOL_DIRECTION_SUPPORTS = 32
 """Best supports of these directions that go into the pool: benchmarks/budgets.py."""
 POOL_DIRECTION_STEPS = 2
 """Times that each direction chooses k features: benchmarks/budgets.py."""
+LIMITED_LOOKS = 4
+"""Largest entries that are looked at first for each one that is wanted, where groups limit the choice: not tuned."""
 POOL_DIRECTION_SHARE = 4
 """Features of the pool for each one that directions choose: benchmarks/budgets.py."""
 POOL_PROJECTIONS = 64

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rspca.algorithm import budgets
 from rspca.base.arguments import argument
 from rspca.base.checks import check_integer, is_missing
 from rspca.base.types import Array
-from rspca.linalg.vectors import largest_in_columns, top_k
+from rspca.linalg.vectors import largest_in_columns, top_k, top_k_in_rows
 
 
 class Groups(NamedTuple):
@@ -56,9 +57,32 @@ class Choice(NamedTuple):
         if self.groups is None:
             chosen[self.features] = largest_in_columns(np.abs(values[self.features]), k)
         else:
-            for number, column in enumerate(values.T):
-                chosen[self.largest(column, k), number] = True
+            chosen[self.largest_in_rows(values.T, k).T, np.arange(values.shape[1])] = True
         return chosen
+
+    def largest_in_rows(self, values: Array, k: int) -> Array:
+        """Return for each row the sorted features of the k largest magnitudes; ties go to the lowest.
+
+        With groups: as `largest`, but for all rows at once. Of the largest of a row those that their group allows are
+        taken; where fewer than k of these are allowed, more of the row is looked at.
+        """
+        size = np.abs(values if len(self.features) == values.shape[1] else values[:, self.features])
+        if self.groups is None:
+            return np.asarray(self.features[top_k_in_rows(size, k)])
+        labels, (n_rows, n) = self.groups.labels[self.features], size.shape
+        out, rows, count = np.empty((n_rows, k), dtype=np.intp), np.arange(n_rows), min(budgets.LIMITED_LOOKS * k, n)
+        while len(rows):
+            near, values = _decreasing(size[rows], count)
+            allowed = _rank_in_group(labels[near]) < self.groups.most
+            number = np.cumsum(allowed, axis=1)
+            last = np.argmax(number == k, axis=1)  # of a row with fewer than k allowed: 0
+            sure = number[:, -1] >= k
+            if count < n:  # values that tie for the last place may be beyond what was looked at
+                sure &= np.take_along_axis(values, last[:, None], axis=1)[:, 0] > values[:, -1]
+            chosen = near[sure][(allowed & (number <= k))[sure]].reshape(-1, k)
+            out[rows[sure]] = np.sort(self.features[chosen], axis=1)
+            rows, count = rows[~sure], min(2 * count, n)
+        return out
 
     def restricted(self, x: Array) -> Array:
         """Return x with zeros at features that may not be chosen; rounding errors may make these nonzero."""
@@ -97,6 +121,36 @@ class Choice(NamedTuple):
         inside, outside = self.groups.labels[support], self.groups.labels[entering]
         used = np.bincount(inside, minlength=int(self.groups.labels.max()) + 1)
         return (used[outside] < self.groups.most)[None, :] | (inside[:, None] == outside[None, :])
+
+
+def _decreasing(sizes: Array, count: int) -> tuple[Array, Array]:
+    """Return the places and values of the largest entries of each row, decreasing; of equal ones the first comes first.
+
+    Which of those equal to the last are among them is not certain.
+    """
+    n = sizes.shape[1]
+    places = (
+        np.argpartition(sizes, n - count, axis=1)[:, n - count :]
+        if count < n
+        else np.tile(np.arange(n), (len(sizes), 1))
+    )
+    places = np.sort(places, axis=1)
+    values = np.take_along_axis(sizes, places, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def _rank_in_group(labels: Array) -> Array:
+    """Return for each entry how many before it in its row have the same label."""
+    count = labels.shape[1]
+    order = np.argsort(labels, axis=1, kind="stable")
+    grouped, places = np.take_along_axis(labels, order, axis=1), np.arange(count)
+    begins = np.ones(labels.shape, dtype=bool)
+    np.not_equal(grouped[:, 1:], grouped[:, :-1], out=begins[:, 1:])
+    rank = np.empty_like(order)
+    first = np.maximum.accumulate(np.where(begins, places, 0), axis=1)
+    np.put_along_axis(rank, order, places - first, axis=1)
+    return rank
 
 
 def _largest_of_each(size: Array, labels: Array, most: int) -> Array:

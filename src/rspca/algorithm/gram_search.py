@@ -29,7 +29,6 @@ from rspca.linalg.vectors import (
     spread_in_rows,
     sums_of_largest_in_rows,
     top_k,
-    top_k_in_rows,
 )
 from rspca.operators.base import chunks
 
@@ -361,7 +360,7 @@ def _worth_all(
     ahead = gradients / np.maximum(variances - diagonal, _least_denominators(variances))
     worth = ahead * gradients
     worth[each, old], ahead[each, old] = _worth_inside(A, candidates, favor), candidates.loadings
-    S = largest_in_rows(worth, size, choice)
+    S = choice.largest_in_rows(worth, size)
     return S, np.take_along_axis(ahead, S, axis=1)
 
 
@@ -416,7 +415,7 @@ def supports_along_directions(
     random = rng.standard_normal((budgets.SEARCH_COMBINATIONS, d))
     weights = np.vstack([unit, unit[first] + unit[second], unit[first] - unit[second], random])
     along = (weights * np.sqrt(values)) @ vectors.T
-    S = largest_in_rows(along, k, choice)
+    S = choice.largest_in_rows(along, k)
     distinct = distinct_rows(S)
     S, along = S[distinct], along[distinct]
     return refitted(A, S, np.take_along_axis(along, S, axis=1))
@@ -448,7 +447,7 @@ def power_steps(A: Array, candidates: Candidates, choice: Choice) -> Candidates:
     moving = candidates
     for _ in range(budgets.SEARCH_POWER_STEPS):
         gradients = gradients_of(A, moving.supports, moving.loadings)
-        S = largest_in_rows(gradients, k, choice)
+        S = choice.largest_in_rows(gradients, k)
         proposed = refitted(A, S, np.take_along_axis(gradients, S, axis=1))
         better = proposed.variances > (1.0 + TIED) * moving.variances
         new = np.array([support.tobytes() not in visited for support in S])
@@ -493,13 +492,6 @@ def gradients_of(A: Array, S: Array, v: Array) -> Array:
         V[np.arange(b)[:, None], S] = v
         return V @ A
     return np.asarray(scipy.sparse.csr_array((v.ravel(), S.ravel(), np.arange(0, b * k + 1, k)), (b, len(A))) @ A)
-
-
-def largest_in_rows(values: Array, k: int, choice: Choice) -> Array:
-    """Return the sorted indices of the k largest magnitudes of each row; ties go to the lowest index."""
-    if choice.groups is not None:
-        return np.array([choice.largest(row, k) for row in np.abs(values)]).reshape(len(values), k)
-    return top_k_in_rows(np.abs(values), k)
 
 
 def joined(parts: list[Candidates]) -> Candidates:

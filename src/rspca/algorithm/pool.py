@@ -46,7 +46,7 @@ def make_pool(route: Route, k: int, choice: Choice, known: list[Array], work: Sh
         return pool._replace(leading=None if leading is None else leading[choice.features])
     lasting = work.lasting
     rows = route.leading_rows(budgets.POOL_LEADING)[choice.features]
-    along = chosen_by_directions(rows, k, choice.features, size // budgets.POOL_DIRECTION_SHARE)
+    along = chosen_by_directions(rows, k, choice, size // budgets.POOL_DIRECTION_SHARE)
     del rows
     route.forget()  # before the Gram matrix is made
     enough = choice.largest(coarse(op.sq_norms), k)  # for k features whatever the groups

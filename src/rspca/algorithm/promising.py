@@ -12,7 +12,7 @@ from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.neighborhoods import Neighborhoods, alike_pairs, neighborhoods, no_neighborhoods
 from rspca.algorithm.sketch import Rows, first_scores, longest_columns
 from rspca.base.types import Array
-from rspca.linalg.vectors import coarse, decreasing_order, top_k, top_k_in_rows
+from rspca.linalg.vectors import coarse, decreasing_order, top_k
 from rspca.operators.base import OperatorMixin, chunks
 
 
@@ -241,25 +241,29 @@ def _fourth_powers(op: OperatorMixin) -> Array:
     return sums - (op.sq_norms / largest) ** 4
 
 
-def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Array:
+def chosen_by_directions(rows: Array, k: int, choice: Choice, count: int) -> Array:
     """Return at most `count` features: the k largest along many directions of the leading part, best directions first.
 
-    The directions are rows of features: the longest ones, and others at equal steps in the order of their lengths. The
-    direction of each support then chooses again, as in truncated power steps.
+    The directions are rows of features that may be chosen: the longest ones, and others at equal steps in the order of
+    their lengths; with groups also the longest that may be chosen together, which one group cannot fill. The direction
+    of each support then chooses again, as in truncated power steps.
     """
+    features = choice.features
     tried = int(
         np.clip(budgets.POOL_DIRECTION_ENTRIES // len(rows), budgets.POOL_MIN_DIRECTIONS, budgets.POOL_DIRECTIONS)
     )
     lengths = coarse(np.einsum("ij,ij->i", rows, rows))
     if len(lengths) > budgets.POOL_DIRECTION_FEATURES:  # short rows are never among the largest
-        longest = top_k(lengths, budgets.POOL_DIRECTION_FEATURES)
-        return chosen_by_directions(rows[longest], k, features[longest], count)
-    order = decreasing_order(lengths)
-    starts = np.unique(np.concatenate([order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]))
-    directions, supports = rows[starts], np.empty((0, k), dtype=np.intp)
+        longest = _longest_of_all_groups(lengths, choice, budgets.POOL_DIRECTION_FEATURES)
+        some = Choice(features[longest], choice.groups)
+        return chosen_by_directions(rows[longest], k, some, count)
+    order, among = decreasing_order(lengths), choice.among(features)
+    starts = [order[: tried // 2], order[:: max(1, len(order) // (tried // 2))]]
+    starts += [] if choice.groups is None else [among.largest(lengths, tried // 2)]
+    directions, supports = rows[np.unique(np.concatenate(starts))], np.empty((0, k), dtype=np.intp)
     for _ in range(budgets.POOL_DIRECTION_STEPS):
         blocks = np.array_split(directions, -(-len(directions) // budgets.POOL_DIRECTION_BLOCK))
-        parts = [largest_along(rows, block, k) for block in blocks]
+        parts = [largest_along(rows, block, k, among) for block in blocks]
         supports, values = (np.concatenate(both) for both in zip(*parts, strict=True))
         best = decreasing_order(values)[: budgets.POOL_DIRECTION_SUPPORTS]
         supports, chosen = supports[best], rows[supports[best]]
@@ -269,10 +273,19 @@ def chosen_by_directions(rows: Array, k: int, features: Array, count: int) -> Ar
     return features[supports.ravel()[np.sort(first)][:count]]
 
 
-def largest_along(rows: Array, directions: Array, k: int) -> tuple[Array, Array]:
+def _longest_of_all_groups(lengths: Array, choice: Choice, count: int) -> Array:
+    """Return the places of so many of the largest lengths; with groups half of them may be chosen together."""
+    if choice.groups is None:
+        return top_k(lengths, count)
+    together = choice.among(choice.features).largest(lengths, count // 2)
+    others = np.delete(np.arange(len(lengths)), together)
+    return np.union1d(together, others[top_k(lengths[others], count - len(together))])
+
+
+def largest_along(rows: Array, directions: Array, k: int, choice: Choice) -> tuple[Array, Array]:
     """Return for each direction its k features of largest projection, and the sum of these squared projections."""
     lengths = np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     along = (directions / lengths) @ rows.T
     np.square(along, out=along)
-    supports = top_k_in_rows(along, k)
+    supports = choice.largest_in_rows(along, k)
     return supports, np.take_along_axis(along, supports, axis=1).sum(axis=1)
