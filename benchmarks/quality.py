@@ -120,7 +120,9 @@ if __name__ == "__main__":
     np.seterr(all="raise", under="ignore")
     unknown = [table for table in sys.argv[1:] if table not in TABLES]
     if unknown:
-        sys.exit(f"quality.py: there is no table {', '.join(unknown)}; give some of {', '.join(TABLES)}, or none for all")
+        sys.exit(
+            f"quality.py: there is no table {', '.join(unknown)}; give some of {', '.join(TABLES)}, or none for all"
+        )
     for table in sys.argv[1:] or TABLES:
         write, file = TABLES[table]
         write(Report(file))

@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from rspca.base.threads import in_lanes, lane_count, small_products_in_one_thread, sum_in_lanes
+from rspca.operators.base import OperatorMixin
 from rspca.operators.dense import DenseOperator
 from rspca.operators.streamed import BlockOperator
 
@@ -87,8 +88,7 @@ def test_dense_products_have_the_same_bits_for_any_number_of_lanes(shape, order,
         with threadpool_limits(threads, user_api="blas"):
             op = DenseOperator(X)
             found.append([op.matmat(V), op.rmatmat(U), *op.gram_and_scores(V), op.column_sums(), op.column_sq_norms()])
-    for one, two in zip(*found, strict=True):
-        assert np.array_equal(one, two)
+    assert_same_bits(found)
     exact, tol = X.astype(np.float64), 1e-4 if dtype == np.float32 else 1e-12
     for product, expected in zip(
         found[0],
@@ -96,6 +96,42 @@ def test_dense_products_have_the_same_bits_for_any_number_of_lanes(shape, order,
         strict=True,
     ):
         assert np.abs(product - expected).max() <= tol * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("m", [700, 40_000])
+def test_gram_matrices_have_the_same_bits_for_any_number_of_lanes(m, blocks_of_rows_and_columns):
+    X = np.random.default_rng(0).standard_normal((m, 700)).astype(np.float32)
+    some, others = np.arange(0, 700, 2), np.arange(100, 650)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            op = blocks_of_rows_and_columns(X)
+            found.append([op.gram_matrix(some), op.gram_matrix(np.arange(700)), op.gram_between(some, others)])
+    assert_same_bits(found)
+    exact = X.astype(np.float64)
+    gram = exact.T @ exact
+    for product, expected in zip(found[0], [gram[np.ix_(some, some)], gram, gram[np.ix_(some, others)]], strict=True):
+        assert np.abs(product - expected).max() <= 1e-12 * gram.max()
+
+
+@pytest.fixture(params=["blocks of rows", "blocks of columns"])
+def blocks_of_rows_and_columns(request):
+    class ByColumns(OperatorMixin):
+        shape = property(lambda self: self.X.shape)
+        dtype = property(lambda self: self.X.dtype)
+
+        def __init__(self, X):
+            self.X = X
+
+        def columns(self, support):
+            return self.X[:, support]
+
+    return DenseOperator if request.param == "blocks of rows" else ByColumns
+
+
+def assert_same_bits(found):
+    for one, two in zip(*found, strict=True):
+        assert np.array_equal(one, two)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -112,7 +148,6 @@ def test_streamed_products_have_the_same_bits_for_any_number_of_lanes(tmp_path, 
             products = [op.matmat(V), op.rmatmat(U), *op.gram_and_scores(V), op.columns(support), op.column_sq_norms()]
             found.append(products)
             assert op.passes == 5
-    for one, several in zip(*found, strict=True):
-        assert np.array_equal(one, several)
+    assert_same_bits(found)
     assert np.array_equal(found[0][4], X[:, support])
     assert np.allclose(found[0][2], X.T.astype(np.float64) @ (X @ V), rtol=1e-4 if dtype == np.float32 else 1e-10)

@@ -115,7 +115,7 @@ def test_blas_gets_its_threads_back_after_an_error():
     assert blas_threads() == before
 
 
-def test_lanes_have_one_thread_of_blas_each_and_leave_the_cores_to_others():
+def test_lanes_have_one_thread_of_blas_each_also_beside_kernels():
     def counts(_=None):
         return {threads for _, threads in blas_threads()}
 
@@ -124,8 +124,8 @@ def test_lanes_have_one_thread_of_blas_each_and_leave_the_cores_to_others():
         with small_products_in_one_thread():
             assert counts() == {1}
             assert lane_count() == max(threads for _, threads in before)
-            with threads_for(OwnThreads()):
-                assert lane_count() == 1  # the cores are for others
+            with threads_for(OwnThreads()):  # its kernels wait while lanes work
+                assert lane_count() == max(threads for _, threads in before)
         assert blas_threads() == before
         in_lanes(counts, range(4), seen.append)
         assert seen == [{1}] * 4

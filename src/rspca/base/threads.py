@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, Protocol, TypeVar
@@ -39,22 +39,20 @@ class _BlasThreads:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._wanted = self._wanted_for_all = 0
+        self._wanted = 0
         self._callers = dict[int, int]()
         """How often each Python thread asks for the limit now."""
         self._usual = list[tuple[Any, int]]()
 
     @contextmanager
-    def single_thread(self, *, large_products_too: bool) -> Iterator[None]:
+    def single_thread(self, *, looks_again: bool) -> Iterator[None]:
         with self._lock:
-            if self._wanted == 0:
-                # a fit that needs all cores also looks for libraries that were loaded since the last look
-                libraries = _loaded.__wrapped__() if large_products_too else _loaded()
+            if self._wanted == 0:  # libraries may have been loaded since the last look
+                libraries = _loaded.__wrapped__() if looks_again else _loaded()
                 counted = [(library, library.get_num_threads()) for library in libraries]
                 self._usual = [(library, threads) for library, threads in counted if threads and threads > 1]
                 self._set(single=True)
             self._wanted += 1
-            self._wanted_for_all += large_products_too
             caller = threading.get_ident()
             self._callers[caller] = self._callers.get(caller, 0) + 1
         try:
@@ -62,7 +60,6 @@ class _BlasThreads:
         finally:
             with self._lock:
                 self._wanted -= 1
-                self._wanted_for_all -= large_products_too
                 self._callers[caller] -= 1
                 if not self._callers[caller]:
                     del self._callers[caller]
@@ -73,7 +70,7 @@ class _BlasThreads:
         """Return the threads that one of the Python threads with the limit may use instead of those of BLAS."""
         with self._lock:
             usual = max((threads for _, threads in self._usual), default=1)
-            return 1 if self._wanted_for_all else max(1, usual // max(1, len(self._callers)))
+            return max(1, usual // max(1, len(self._callers)))
 
     def _set(self, *, single: bool) -> None:
         for library, usual in self._usual:
@@ -95,13 +92,16 @@ _as_they_are = nullcontext()
 
 
 def threads_for(op: Threaded) -> AbstractContextManager[None]:
-    """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call."""
-    return _blas.single_thread(large_products_too=True) if op.own_threads else _as_they_are
+    """Leave the cores to the kernels of `op`, if it has any: BLAS threads spin for a while after every small call.
+
+    Lanes take turns with the kernels, which wait for each other.
+    """
+    return _blas.single_thread(looks_again=True) if op.own_threads else _as_they_are
 
 
 def small_products_in_one_thread() -> AbstractContextManager[None]:
     """Let BLAS use several threads for large products only."""
-    return _blas.single_thread(large_products_too=False)
+    return _blas.single_thread(looks_again=False)
 
 
 # --- lanes ------------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def in_lanes(
     lanes. Threads of BLAS share one product at a time, wait for each other, and spin after every call.
     """
     with small_products_in_one_thread():
-        helpers = _allowed_lanes(most) - 1
+        helpers = 0 if isinstance(parts, Sized) and len(parts) < 2 else _allowed_lanes(most) - 1
         if helpers < 1:
             for part in parts:
                 result = task(part)

@@ -14,9 +14,10 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
+from rspca.operators.gram_products import gram_of_blocks, product_in_lanes
 from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
 from rspca.operators.permutations import permuted_array, strata_of
-from rspca.operators.summed_moments import GramSum, moments_blocks, moments_of, near_means
+from rspca.operators.summed_moments import moments_blocks, moments_of, near_means
 from rspca.operators.weighted_products import times_rows
 
 GATHER_ROWS_SHARE, GATHER_COLUMNS_SHARE = 0.05, 0.14
@@ -40,6 +41,8 @@ benchmarks/centering.py."""
 FEW_VECTORS, FEW_VECTORS_BYTES = 4, 1 << 22
 """Vectors up to which a few rows at a time, so many bytes, are multiplied by one after another. For a product with so
 few vectors at once BLAS copies X, which takes as long as four more of them: benchmarks/users.py."""
+COPIED_BYTES = 1 << 20
+"""Bytes of the rows that a lane gathers and converts at a time, so that they stay in cache: not tuned."""
 LANE_ENTRIES, MOST_LANES = 1 << 20, 8
 """Entries of X in each part that a lane multiplies, about, and parts at most; more threads wait for memory. Parts are
 the same for any number of lanes, and so is every bit of a product: benchmarks/users.py."""
@@ -253,11 +256,9 @@ class DenseOperator(InMemory):
 
     def _gram_by_rows(self, support: Array, roots: Array | None) -> Array:
         self._meter.add(self._part(support))
-        out, whole = GramSum(len(support)), np.array_equal(support, np.arange(self.shape[1]))
-        for part in chunks(self.shape[0], max(1, len(support)) * 8):
-            rows = self._rows(part) if whole else self._rows_of(part, support)
-            out.add(_weighed(None if roots is None else roots[part], np.asarray(rows, dtype=np.float64)))
-        return out.matrix()
+        parts = chunks(self.shape[0], max(1, len(support)) * 8)
+        blocks = (_weighed(None if roots is None else roots[part], self._in_float64(part, support)) for part in parts)
+        return gram_of_blocks(blocks, len(support))
 
     def gram_between(self, rows: Array, columns: Array) -> Array:
         """X_R'X_C in float64, block of rows by block of rows."""
@@ -271,12 +272,12 @@ class DenseOperator(InMemory):
         self._meter.add(self._part(rows) + self._part(columns))
         out, places = np.zeros((len(rows), len(columns))), _places(rows, columns)
         each = max(1, len(rows) + len(columns)) * 8
-        for part in chunks(self.shape[0], each, BLOCK_BYTES // 4):  # converted rows are a second copy
-            right = np.asarray(self._rows_of(part, columns), dtype=np.float64)
+        for part in chunks(self.shape[0], each, BLOCK_BYTES // 2):
+            right = self._in_float64(part, columns)
             # from the copy they come in half the time
-            left = self._rows_of(part, rows) if places is None else right.take(places, axis=1)
-            left = _weighed(None if weights is None else weights[part], np.asarray(left, dtype=np.float64))
-            out += left.T @ right
+            left = self._in_float64(part, rows) if places is None else right.take(places, axis=1)
+            left = _weighed(None if weights is None else weights[part], left)
+            product_in_lanes(left.T, right, out, add=True)
         return out
 
     def moments(self) -> Moments:
@@ -302,6 +303,18 @@ class DenseOperator(InMemory):
     def moments_in_float64(self) -> bool:  # type: ignore[override]
         """Whether no number was rounded when it was shifted."""
         return self._shift is None or self._dtype == np.float64
+
+    def _in_float64(self, part: slice, support: Array) -> Array:
+        """Return some columns of a block of rows in float64; lanes share the rows."""
+        if self._dtype == np.float64 and np.array_equal(support, np.arange(self.shape[1])):
+            return self._rows(part)
+        out = np.empty((part.stop - part.start, len(support)))
+
+        def copy(some: slice) -> None:
+            out[some] = self._rows_of(slice(part.start + some.start, part.start + some.stop), support)
+
+        in_lanes(copy, chunks(len(out), 8 * len(support), COPIED_BYTES))
+        return out
 
     def _rows_of(self, part: slice, support: Array) -> Array:
         """Return some columns of a block of rows."""
