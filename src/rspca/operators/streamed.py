@@ -268,7 +268,7 @@ class BlockOperator(DataOperator):
         if scipy.sparse.issparse(first):
             return self._sparse_moments(weights)
         shift = near_means(np.asarray(first, dtype=np.float64))
-        return moments_of(self._short_blocks, lambda block: block, shift, weights, most=1)
+        return moments_of(self._short_blocks, lambda block: block, shift, weights)
 
     def _short_blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows, some of a block at a time, and their places; they may be overwritten after the next ones."""
