@@ -177,9 +177,9 @@ SWAP_MIN_GAIN = 1e-10
 """Arithmetic: relative gain above the rounding of eigenvalues, about 1e-13, below which a swap is no gain."""
 SWAP_MIN_LOADING = 1e-100
 """Arithmetic: loading that takes the place of a smaller one in a quotient, so that it stays inside float range."""
-SWAP_MAX_LEFT = 256
-"""Features outside a pool, left by the bound on swaps, that are compared with a support one by one: as many as
-`NEXT_POOL_FEATURES`, whose columns are a small part of X. Not tuned."""
+SWAP_LEFT_SHARE, SWAP_LEFT_BYTES = 1 / 3, 2**24
+"""Features outside a pool, left by the bound on swaps, whose columns are compared with a support: as a share of all,
+above which products with all of X take no longer, and bytes of these columns, a limit of memory. Not tuned."""
 SWAP_TRIES = 8
 """Most promising swaps that are tried until one gains more than rounding; the first nearly always does. With the best
 of 32 the variance is the same: not tuned."""

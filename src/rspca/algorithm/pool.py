@@ -96,7 +96,7 @@ def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice:
     """Return whether it is certain that no feature outside the pool gains variance by a swap.
 
     The support is the first of those around which the pool was made, whose gradient is known. A bound rules out most
-    features without a product; those that are left are compared with the support, unless they are many.
+    features without a product; the columns of those that are left are compared with the support, unless they are many.
     """
     if pool.gradient is None:
         return False
@@ -104,13 +104,14 @@ def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice:
     outside = np.setdiff1d(choice.features, pool.features, assume_unique=True)
     inside = pool.gram[np.ix_(places, places)]
     entering = outside[may_enter(inside, pool.gradient[outside], op.sq_norms[outside])]
-    if not 0 < len(entering) <= budgets.SWAP_MAX_LEFT:
-        return not len(entering)
+    if not len(entering):
+        return True
     features = np.union1d(support, entering)
-    gram = op.gram_matrix(features)
-    np.fill_diagonal(gram, op.sq_norms[features])
-    places = np.searchsorted(features, support)
-    end = swap_features(gram.__getitem__, gram.diagonal(), places, choice.among(features))
+    share, size = len(features) / op.shape[1], op.restricted_bytes(len(features))
+    if share > budgets.SWAP_LEFT_SHARE or size > budgets.SWAP_LEFT_BYTES:
+        return False
+    rows, places = op.restrict(features).gram_rows, np.searchsorted(features, support)
+    end = swap_features(rows, op.sq_norms[features], places, choice.among(features))
     return end.swap_optimal and end.n_swaps == 0
 
 
