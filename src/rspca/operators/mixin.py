@@ -41,8 +41,9 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
     """
 
     _restriction: tuple[Array, OperatorMixin] | None = None
-    _image: tuple[Array, Array] | None = None
     """The last support and its columns."""
+    _image: tuple[Array, Array] | None = None
+    """The last vector u of scores, and X'u."""
 
     @property
     def taken_off(self) -> Array:
