@@ -51,6 +51,21 @@ def test_blocks_on_workers_are_the_matrix_they_stand_for(client, shape, dtype):
     assert_agrees(rspca.operators.Centered(op), X - X.mean(axis=0, dtype=float))
 
 
+def test_workers_are_seen_while_dask_replaces_what_it_knows_of_them(client, monkeypatch):
+    monkeypatch.setattr(client, "scheduler_info", lambda *_, **__: {"workers": {}})
+    assert connected(client) is client
+
+
+def test_a_scheduler_without_workers_is_an_error():
+    options = {"n_workers": 0, "dashboard_address": None, "silence_logs": 50}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(ConnectionError, match="has no workers; start some, or leave out client"),
+    ):
+        connected(client)
+
+
 def test_sparse_blocks_stay_sparse(client):
     X = np.random.default_rng(0).integers(0, 2, (12, 7)).astype(float)
     chunks = array.from_array(X, chunks=(4, 7)).map_blocks(sp.csr_matrix)

@@ -43,7 +43,7 @@ def connected(client: Any) -> Any:
     status = getattr(client, "status", "not connected")
     if status != "running":
         raise ConnectionError(f"The Dask client is {status}; connect it to a scheduler.")
-    if not client.scheduler_info()["workers"]:
+    if not client.nthreads():  # scheduler_info() may lack them for a moment
         raise ConnectionError(f"The Dask scheduler has no workers; start some, or leave out {argument('client')}.")
     return client
 
