@@ -21,8 +21,9 @@ def lanes(request):
         yield request.param
 
 
-def test_results_arrive_in_order_and_parts_are_taken_one_by_one(lanes):
-    taken, arrived, names = [], [], set()
+@pytest.mark.parametrize("in_step", [False, True])
+def test_results_arrive_in_order_and_few_parts_are_taken_before_they_do(lanes, in_step):
+    taken, arrived, names, most = [], [], set(), lanes if in_step else 2 * lanes
 
     def parts():
         for number in range(50):
@@ -32,12 +33,34 @@ def test_results_arrive_in_order_and_parts_are_taken_one_by_one(lanes):
     def task(number):
         names.add(threading.current_thread().name)
         np.ones((200, 200)) @ np.ones((200, 200))
-        assert len(taken) - len(arrived) <= lanes
+        assert len(taken) - len(arrived) <= most
         return number
 
-    in_lanes(task, parts(), arrived.append)
+    in_lanes(task, parts(), arrived.append, in_step=in_step)
     assert arrived == taken == list(range(50))
     assert len(names) <= lanes
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+def test_a_slow_lane_holds_up_others_only_if_they_go_in_step(in_step):
+    others = threading.Event()
+    taken, arrived = [], []
+
+    def task(number):
+        taken.append(number)
+        if number == 0:
+            others.wait(0.2 if in_step else 10)
+        elif number == 3:
+            others.set()
+        return number
+
+    with threadpool_limits(2, user_api="blas"):
+        if lane_count() != 2:
+            pytest.skip("BLAS has one thread here")
+        in_lanes(task, range(9), arrived.append, in_step=in_step)
+    assert arrived == list(range(9))
+    assert sorted(taken) == arrived
+    assert others.is_set()
 
 
 def test_an_error_in_a_lane_reaches_the_caller_and_the_next_work_runs(lanes):

@@ -136,32 +136,59 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_helpers.reset)
 
 
-class _Queue(Generic[Part]):
-    """Parts of the work, handed out to lanes in their order, and the right to go on in the same order."""
+class _Queue(Generic[Part, Result]):
+    """Parts of the work, handed out to lanes in their order, and their results, passed on in the same order.
 
-    def __init__(self, parts: Iterable[Part]) -> None:
-        self._parts, self._handing_out = enumerate(parts), threading.Lock()
-        self._done, self._changed = 0, threading.Condition()
-        self._failed = False
+    A result that comes early is kept, so that a lane need not wait for a slower one: a thread of another library may
+    have the core of that one for some time.
+    """
+
+    def __init__(self, parts: Iterable[Part], then: Callable[[Result], Any] | None, most: int) -> None:
+        self._parts, self._handing_out, self._n_handed_out = enumerate(parts), threading.Lock(), 0
+        self._then, self._most = then, most
+        """Parts at a time, at most, that are handed out and whose results were not passed on yet."""
+        self._kept, self._n_passed_on, self._is_passing = dict[int, Result](), 0, False
+        self._changed, self._failed = threading.Condition(), False
 
     def __iter__(self) -> Iterator[tuple[int, Part]]:
         while not self._failed:
             with self._handing_out:
-                following = next(self._parts, None)
+                following = next(self._parts, None) if self._may_hand_out() else None
+                self._n_handed_out += 1
             if following is None:
                 return
             yield following
 
-    def is_next(self, number: int) -> bool:
-        """Wait until all earlier parts are done; False if one of them failed."""
+    def _may_hand_out(self) -> bool:
+        """Wait until another part may be handed out; False if one failed."""
+        if self._then is None:
+            return True
         with self._changed:
-            self._changed.wait_for(lambda: self._failed or self._done == number)
+            self._changed.wait_for(lambda: self._failed or self._n_handed_out < self._n_passed_on + self._most)
         return not self._failed
 
-    def done(self) -> None:
+    def done(self, number: int, result: Result) -> None:
+        """Pass on this result and those that waited for it, unless another lane is passing on just now."""
+        if self._then is None:
+            return
         with self._changed:
-            self._done += 1
-            self._changed.notify_all()
+            self._kept[number] = result
+            if self._is_passing:
+                return
+            self._is_passing = True
+        while (following := self._following()) is not None:
+            self._then(following[0])
+            with self._changed:
+                self._n_passed_on += 1
+                self._changed.notify_all()
+
+    def _following(self) -> tuple[Result] | None:
+        """Return the next result, in a tuple, if it is there; otherwise passing on ends."""
+        with self._changed:
+            if self._failed or self._n_passed_on not in self._kept:
+                self._is_passing = False
+                return None
+            return (self._kept.pop(self._n_passed_on),)
 
     def fail(self) -> None:
         with self._changed:
@@ -187,12 +214,14 @@ def in_lanes(
     then: Callable[[Result], Any] | None = None,
     *,
     most: int | None = None,
+    in_step: bool = False,
 ) -> None:
     """Call task(part) for all parts in as many threads as BLAS may use, at most `most`, each with one thread of BLAS.
 
     Parts are taken one after another, in their order. `then(result)` is called in the same order, so that sums have the
-    same bits for any number of threads. A lane takes no other part before that, so that there are as many at a time as
-    lanes. Threads of BLAS share one product at a time, wait for each other, and spin after every call.
+    same bits for any number of threads. There are at most two results for each lane at a time; one, if lanes go
+    `in_step` because the memory of a part is used again. Threads of BLAS share one product at a time, wait for each
+    other, and spin after every call.
     """
     with small_products_in_one_thread():
         helpers = 0 if isinstance(parts, Sized) and len(parts) < 2 else _allowed_lanes(most) - 1
@@ -202,16 +231,13 @@ def in_lanes(
                 if then is not None:
                     then(result)
             return
-        queue, errors = _Queue(parts), np.geterr()
+        queue, errors = _Queue(parts, then, (helpers + 1) * (1 if in_step else 2)), np.geterr()
 
         def work() -> None:
             try:
                 with np.errstate(**errors):  # of the caller, which other threads do not know
                     for number, part in queue:
-                        result = task(part)
-                        if then is not None and queue.is_next(number):
-                            then(result)
-                            queue.done()
+                        queue.done(number, task(part))
             except BaseException:
                 queue.fail()
                 raise

@@ -184,8 +184,9 @@ class BlockOperator(DataOperator):
             in_lanes(
                 lambda block: product(block[0], self._floats(block[1])),
                 blocks,
-                lambda found: None if out is None else np.add(out, found, out=out),  # no lane is a block ahead
+                lambda found: None if out is None else np.add(out, found, out=out),
                 most=lanes,
+                in_step=True,
             )
 
     def gram_and_scores(self, V: Array, shift: Array | float = 0.0) -> tuple[Array, Array]:
@@ -268,7 +269,7 @@ class BlockOperator(DataOperator):
         if scipy.sparse.issparse(first):
             return self._sparse_moments(weights)
         shift = near_means(np.asarray(first, dtype=np.float64))
-        return moments_of(self._short_blocks, lambda block: block, shift, weights)
+        return moments_of(self._short_blocks, lambda block: block, shift, weights, most=1)
 
     def _short_blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield rows, some of a block at a time, and their places; they may be overwritten after the next ones."""

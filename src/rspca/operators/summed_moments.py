@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from rspca.base.threads import in_lanes
 from rspca.base.types import Array
 from rspca.operators.base import Moments, chunks
 from rspca.operators.weighted_products import times_rows
@@ -17,12 +19,12 @@ FAR_SHIFT = 100.0
 digits of sixteen would be lost."""
 EPS = float(np.finfo(np.float64).eps)
 """Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
-PRODUCT_FEATURES = 512
-"""Features up to which NumPy multiplies blocks of rows, each into a Gram matrix of 2 MB at most that is then added. The
-Gram matrix of more features is added up in place, by SciPy: benchmarks/users.py."""
+LANE_FEATURES = 512
+"""Features up to which lanes multiply blocks of rows, each into a Gram matrix of 2 MB at most that is then added. The
+Gram matrix of more features is added up in place, in threads of BLAS: benchmarks/users.py."""
 MOMENTS_BYTES, MOMENTS_ROWS = 1 << 22, 256
-"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows. They stay in cache,
-and threads of BLAS that share a product seldom wait: benchmarks/users.py."""
+"""Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
+benchmarks/users.py."""
 
 Part = TypeVar("Part")
 
@@ -74,19 +76,21 @@ def moments_of(
     rows: Callable[[Part], tuple[slice, Array]],
     shift: Array,
     weights: Array | None = None,
+    *,
+    most: int | None = None,
 ) -> Moments:
     """Return the moments of blocks of rows, about the shift; about the means if these are far from the shift.
 
-    `rows(block)` returns the places of a block among all rows, and its rows. The shift may come from rows that differ
-    from the others, and a shift far from the mean costs digits.
+    `rows(block)` returns the places of a block among all rows, and its rows; it is called in `most` lanes at most. The
+    shift may come from rows that differ from the others, and a shift far from the mean costs digits.
     """
-    moments, m = _moments_about(blocks(), rows, shift, weights)
+    moments, m = _moments_about(blocks(), rows, shift, weights, most)
     with np.errstate(over="ignore", invalid="ignore"):
         squares, off = np.diagonal(moments.gram), moments.sums / m
         far = (squares > FAR_SHIFT * (squares - m * off**2)) & (np.abs(off) > np.sqrt(EPS) * np.abs(shift))
     if not far.any():
         return moments
-    return _moments_about(blocks(), rows, np.where(far, shift + off, shift), weights)[0]
+    return _moments_about(blocks(), rows, np.where(far, shift + off, shift), weights, most)[0]
 
 
 def _moments_about(
@@ -94,32 +98,44 @@ def _moments_about(
     rows: Callable[[Part], tuple[slice, Array]],
     shift: Array,
     weights: Array | None,
+    most: int | None,
 ) -> tuple[Moments, float]:
     """Return the moments of blocks of rows about a shift, and how many rows there are, or their total weight.
 
     Only one BLAS library multiplies, that of NumPy or that of SciPy: threads of the other would spin meanwhile.
     """
-    n, m = len(shift), 0
-    in_place = n > PRODUCT_FEATURES
-    sums, gram, of_block, product = np.zeros(n), GramSum(n), _BlockMemory(), np.empty((0 if in_place else n, n))
+    n, m, of_block = len(shift), 0, _LaneMemory()
+    sums, gram, in_place = np.zeros(n), GramSum(n), n > LANE_FEATURES
+
+    def moments(block: Part) -> tuple[Array, Array, int]:
+        part, given = rows(block)
+        near = _less_shift(given, shift, of_block)
+        each = np.ones(len(near)) if weights is None else weights[part]
+        total = np.einsum("i,ij->j", each, near) if in_place else each @ near
+        near = near if weights is None else times_rows(np.sqrt(each), near)
+        return total, near if in_place else near.T @ near, len(near)
+
+    def add(found: tuple[Array, Array, int]) -> None:
+        nonlocal m
+        np.add(sums, found[0], out=sums)
+        if in_place:
+            gram.add(found[1])
+        else:
+            gram.add_product(found[1])
+        m += found[2]
+
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks:
-            part, given = rows(block)
-            near = _less_shift(given, shift, of_block)
-            each = np.ones(len(near)) if weights is None else weights[part]
-            sums += np.einsum("i,ij->j", each, near) if in_place else each @ near
-            near = near if weights is None else times_rows(np.sqrt(each), near)
-            if in_place:
-                gram.add(near)
-            else:
-                gram.add_product(np.matmul(near.T, near, out=product))
-            m += len(near)
+        if in_place:
+            for block in blocks:
+                add(moments(block))
+        else:
+            in_lanes(moments, blocks, add, most=most)
     matrix = gram.matrix()
     total = float(m if weights is None else weights.sum())
     return Moments(shift, sums, matrix, np.sqrt(np.diagonal(matrix))), total
 
 
-def _less_shift(rows: Array, shift: Array, memory: _BlockMemory) -> Array:
+def _less_shift(rows: Array, shift: Array, memory: _LaneMemory) -> Array:
     """Return a block of rows less the shift, in float64: itself, or in memory that the next block will overwrite."""
     shifted = shift.any()
     if rows.dtype == np.float64 and not shifted:
@@ -129,8 +145,8 @@ def _less_shift(rows: Array, shift: Array, memory: _BlockMemory) -> Array:
     return np.subtract(near, shift, out=near) if shifted else near
 
 
-class _BlockMemory:
-    """Memory for one array, used again for each block: writing to new memory takes several times as long."""
+class _LaneMemory(threading.local):
+    """Memory of each lane for one array, used again for each block: writing to new memory takes longer."""
 
     def __init__(self) -> None:
         self._entries = np.empty(0)
