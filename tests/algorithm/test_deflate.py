@@ -275,6 +275,14 @@ def test_x_is_read_once_for_the_gradient_at_a_component_and_for_taking_it_off(ki
     np.testing.assert_array_equal(left.taken_off, other.taken_off)
 
 
+def test_an_image_of_very_many_features_is_not_kept(monkeypatch):  # issue 16, item 4
+    monkeypatch.setattr("rspca.operators.mixin.IMAGE_BYTES", 299 * 8)
+    op = rspca.as_operator(data(0, 40, 300))
+    first = op.image_of(np.ones(40))
+    assert op._image is None
+    np.testing.assert_array_equal(op.image_of(np.ones(40)), first)
+
+
 def test_nothing_is_kept_of_a_fit_that_has_ended():
     op = rspca.as_operator(data(0, 40, 300))
     rspca.decompose(op, 2, k=3, random_state=0)

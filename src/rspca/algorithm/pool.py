@@ -107,8 +107,8 @@ def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice:
     if not len(entering):
         return True
     features = np.union1d(support, entering)
-    share, size = len(features) / op.shape[1], op.restricted_bytes(len(features))
-    if share > budgets.SWAP_LEFT_SHARE or size > budgets.SWAP_LEFT_BYTES:
+    most = min(budgets.SWAP_LEFT_SHARE * op.shape[1], budgets.SWAP_MAX_ENTRIES / len(support))
+    if len(features) > most or op.restricted_bytes(len(features)) > budgets.SWAP_LEFT_BYTES:
         return False
     rows, places = op.restrict(features).gram_rows, np.searchsorted(features, support)
     end = swap_features(rows, op.sq_norms[features], places, choice.among(features))

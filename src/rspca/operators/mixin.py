@@ -13,6 +13,9 @@ from rspca.operators.blocks import as_float64, chunks
 from rspca.operators.error_bounds import ErrorBounds
 from rspca.operators.weighted_products import WeightedProducts
 
+IMAGE_BYTES = 1 << 23
+"""Bytes of an image of scores that is kept, at most, a million features: limit of memory."""
+
 Kind = TypeVar("Kind", bound=type)
 
 _RETURNED: dict[str, Callable[..., OperatorMixin]] = {}
@@ -132,11 +135,13 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
     def image_of(self, scores: Array) -> Array:
         """X'u of a vector of scores u, in float64; that of the last vector is kept until `forget_image`.
 
-        The gradient at a component is its scores' image, and so is what deflation takes off: X is read once for both.
+        The gradient at a component is its scores' image, and so is what deflation takes off: X is read once for both,
+        unless it has so many features that keeping the image would take much memory.
         """
         last = self._image  # read once, because another thread may replace it
         if last is None or not np.array_equal(last[0], scores):
-            self._image = last = (scores, as_float64(self.rmatmat(scores)))
+            last = (scores, as_float64(self.rmatmat(scores)))
+            self._image = last if last[1].nbytes <= IMAGE_BYTES else None
         return last[1]
 
     def forget_image(self) -> None:
