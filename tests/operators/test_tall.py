@@ -118,8 +118,8 @@ class WithoutProducts(np.ndarray):
         raise AssertionError("NumPy's threads would spin against those of SciPy")
 
 
-def test_gram_matrices_that_are_added_up_in_place_use_one_library():
-    n = LANE_FEATURES + 1
+@pytest.mark.parametrize("n", [5, LANE_FEATURES + 1])
+def test_rows_that_come_one_block_at_a_time_are_summed_in_one_library(n):
     rows = np.random.default_rng(0).standard_normal((900, n))
     weights = np.ones(900).view(WithoutProducts)
     blocks = [slice(start, start + 300) for start in range(0, 900, 300)]

@@ -110,8 +110,8 @@ def no_swap_outside_gains(pool: Pool, op: OperatorMixin, support: Array, choice:
     most = min(budgets.SWAP_LEFT_SHARE * op.shape[1], budgets.SWAP_MAX_ENTRIES / len(support))
     if len(features) > most or op.restricted_bytes(len(features)) > budgets.SWAP_LEFT_BYTES:
         return False
-    rows, places = op.restrict(features).gram_rows, np.searchsorted(features, support)
-    end = swap_features(rows, op.sq_norms[features], places, choice.among(features))
+    part, places = op.restrict(features), np.searchsorted(features, support)
+    end = swap_features(part.gram_rows, op.sq_norms[features], places, choice.among(features))
     return end.swap_optimal and end.n_swaps == 0
 
 

@@ -21,7 +21,8 @@ EPS = float(np.finfo(np.float64).eps)
 """Arithmetic: twice the unit roundoff of float64, in which sums are bounded."""
 LANE_FEATURES = 512
 """Features up to which lanes multiply blocks of rows, each into a Gram matrix of 2 MB at most that is then added. The
-Gram matrix of more features is added up in place, in threads of BLAS: benchmarks/users.py."""
+Gram matrix of more features, or where blocks come to one lane, is added up in place, in threads of BLAS:
+benchmarks/users.py."""
 MOMENTS_BYTES, MOMENTS_ROWS = 1 << 22, 256
 """Bytes of the blocks of rows, in float64, whose products are added up, and least number of rows; they stay in cache:
 benchmarks/users.py."""
@@ -105,7 +106,7 @@ def _moments_about(
     Only one BLAS library multiplies, that of NumPy or that of SciPy: threads of the other would spin meanwhile.
     """
     n, m, of_block = len(shift), 0, _LaneMemory()
-    sums, gram, in_place = np.zeros(n), GramSum(n), n > LANE_FEATURES
+    sums, gram, in_place = np.zeros(n), GramSum(n), most == 1 or n > LANE_FEATURES
 
     def moments(block: Part) -> tuple[Array, Array, int]:
         part, given = rows(block)
