@@ -1,4 +1,4 @@
-"""Cutting a range into blocks of some bytes, and arrays in a wanted float type."""
+"""Cutting a range into blocks of some bytes, arrays in a wanted float type, and products of blocks of rows."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def as_type(values: Array | float, dtype: np.dtype[Any]) -> Array:
 def as_float64(values: Array) -> Array:
     """Return an array in float64, without a copy if it is one."""
     return np.asarray(values, dtype=np.float64)
+
+
+def rows_times(rows: Any, V: Array) -> Array:
+    """Return the product of a block of rows, dense or sparse, with a vector or with several.
+
+    While NumPy's `matmul` multiplies rows that are contiguous in memory by one vector, no other lane works. `dot` lets
+    them, with the same bits, but it would copy other rows.
+    """
+    contiguous = isinstance(rows, np.ndarray) and rows.flags.c_contiguous
+    return np.dot(rows, V) if contiguous and V.ndim == 1 else rows @ V

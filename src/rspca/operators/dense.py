@@ -14,6 +14,7 @@ from rspca.base.types import Array
 from rspca.linalg.vectors import nonzeros
 from rspca.operators import in_memory
 from rspca.operators.base import BLOCK_BYTES, Meter, Moments, OperatorMixin, chunks, returned_by
+from rspca.operators.blocks import rows_times
 from rspca.operators.gram_products import gram_of_blocks, product_in_lanes
 from rspca.operators.in_memory import SELECTED_BYTES, InMemory, float_type
 from rspca.operators.permutations import permuted_array, strata_of
@@ -43,6 +44,9 @@ FEW_VECTORS, FEW_VECTORS_BYTES = 4, 1 << 22
 few vectors at once BLAS copies X, which takes as long as four more of them: benchmarks/users.py."""
 COPIED_BYTES = 1 << 20
 """Bytes of the rows that a lane gathers and converts at a time, so that they stay in cache: not tuned."""
+READ_TWICE_SHARE = 3 / 8
+"""Share of the cache that a block of rows fills which is read twice. Blocks have equal lengths, as lanes share them.
+With blocks of 16 MB instead of 6, X'(Xv) takes 10 to 20 % more time: benchmarks/speed.py."""
 LANE_ENTRIES, MOST_LANES = 1 << 20, 8
 """Entries of X in each part that a lane multiplies, about, and parts at most; more threads wait for memory. Parts are
 the same for any number of lanes, and so is every bit of a product: benchmarks/users.py."""
@@ -74,9 +78,12 @@ class DenseOperator(InMemory):
         return bool(self.X.flags.f_contiguous)
 
     def _blocks(self) -> list[slice]:
+        row_bytes = self.shape[1] * self._dtype.itemsize
+        if self._direct:
+            count = -(-self.shape[0] * row_bytes // int(READ_TWICE_SHARE * in_memory.CACHE_BYTES))
+            return list(chunks(self.shape[0], 1, -(-self.shape[0] // count)))
         converted = BLOCK_BYTES if self._dtype == float_type(self.X.dtype) else FLOAT64_BLOCK_BYTES
-        budget = in_memory.CACHE_BYTES if self._direct else converted
-        return list(chunks(self.shape[0], self.shape[1] * self._dtype.itemsize, budget))
+        return list(chunks(self.shape[0], row_bytes, converted))
 
     def _short_blocks(self) -> list[slice]:
         """Blocks of few rows, so that sums in single precision are accurate and, by rows, stay in cache."""
@@ -143,7 +150,11 @@ class DenseOperator(InMemory):
         if m < n:
             return sum_in_lanes(lambda part: self.X[:, part] @ V[part], parts)
         out = np.empty((m, *V.shape[1:]), dtype=self._dtype)
-        in_lanes(lambda part: np.matmul(self.X[part], V, out=out[part]), parts)
+
+        def product(part: slice) -> None:
+            out[part] = rows_times(self.X[part], V)
+
+        in_lanes(product, parts)
         return out
 
     def _transposed_product(self, U: Array) -> Array:
@@ -194,7 +205,7 @@ class DenseOperator(InMemory):
 
         def products(part: slice) -> Array:
             rows = self._rows(part)
-            scores[part] = rows @ V - shift
+            scores[part] = rows_times(rows, V) - shift
             weighed = _weighed(None if weights is None else weights[part], scores[part])
             return np.asarray((weighed.T @ rows).T)  # for a block of columns a tenth less time than rows.T @ scores
 
@@ -207,7 +218,7 @@ class DenseOperator(InMemory):
 
         def score(part: slice) -> None:
             for column, own in enumerate(scores[part].T):
-                own[:] = self.X[part] @ V[:, column] - shift[column]
+                own[:] = rows_times(self.X[part], V[:, column]) - shift[column]
 
         return self._transposed_one_by_one(scores, score), scores
 
@@ -357,7 +368,7 @@ class DenseOperator(InMemory):
         out = np.empty(self.shape[0])
 
         def score(part: slice) -> None:
-            out[part] = np.asarray(self._rows(part), dtype=np.float64) @ loadings
+            out[part] = rows_times(np.asarray(self._rows(part), dtype=np.float64), loadings)
 
         in_lanes(score, chunks(self.shape[0], self.shape[1] * 8, BLOCK_BYTES // 4))  # each lane has a copy
         return out

@@ -20,6 +20,7 @@ from rspca.base.checks import spelled, without_mask
 from rspca.base.threads import in_lanes, lane_count
 from rspca.base.types import Array
 from rspca.operators.base import DataOperator, Meter, Moments, OperatorMixin, chunks, moments_about_zero
+from rspca.operators.blocks import rows_times
 from rspca.operators.column_cache import ColumnCache
 from rspca.operators.dense import SUMMED_ROWS, DenseOperator, fill_nan, observed_in, take_columns
 from rspca.operators.in_memory import float_type
@@ -165,7 +166,7 @@ class BlockOperator(DataOperator):
         out = np.empty((self.shape[0], *V.shape[1:]), dtype=self._dtype)
 
         def multiply(part: slice, rows: Any) -> None:
-            out[part] = rows @ V
+            out[part] = rows_times(rows, V)
 
         self._in_lanes(multiply)
         return out
@@ -203,7 +204,7 @@ class BlockOperator(DataOperator):
         out, scores = np.zeros((self.shape[1], *V.shape[1:])), np.empty((self.shape[0], *V.shape[1:]), self._dtype)
 
         def products(part: slice, rows: Any) -> Array:
-            scores[part] = rows @ V - shift
+            scores[part] = rows_times(rows, V) - shift
             weighed = scores[part] if weights is None else times_rows(weights[part], scores[part])
             return _transposed_product(rows, weighed)
 
