@@ -17,8 +17,8 @@ HEAVY = ("numba", "dask", "distributed", "anndata", "matplotlib", "pandas", "pol
 
 
 def loaded_by(statement):
-    """Names of the modules in memory after a statement in a new process."""
-    program = f"import sys; {statement}; print(*sorted(m for m in sys.modules if '.' not in m))"
+    """Names of the modules in memory after a statement in a new process, those of SciPy's packages too."""
+    program = f"import sys; {statement}; print(*(m for m in sys.modules if '.' not in m or m.startswith('scipy.')))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(run.stdout.splitlines()[-1].split())
 
@@ -140,6 +140,14 @@ def test_fitting_loads_no_extra():
     )
     assert "sklearn" in loaded
     assert loaded.isdisjoint({"numba", "dask", "distributed", "anndata", "matplotlib"})
+
+
+def test_a_decomposition_loads_neither_scikit_learn_nor_the_solvers_of_proofs():
+    loaded = loaded_by(
+        "import numpy as np, rspca; rspca.decompose(np.random.default_rng(0).normal(size=(9, 5)), 1, k=2)"
+    )
+    assert "scipy.sparse" in loaded
+    assert loaded.isdisjoint({"sklearn", "scipy.optimize"})
 
 
 def test_every_public_name_can_be_reached_and_is_listed():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
+import scipy  # its submodules are loaded when they are first used
 
 from rspca.algorithm import budgets
 from rspca.base.types import Array

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy  # its submodules are loaded when they are first used
 
 from rspca.base.types import Array
 from rspca.certificates import budgets
@@ -82,5 +82,5 @@ def descended(objective: Objective, start: Array, steps: int, out_of_time: Calla
         return value, gradient
 
     with suppress(_OutOfTimeError):
-        minimize(watched, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+        scipy.optimize.minimize(watched, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return best.point
