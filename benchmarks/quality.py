@@ -1,16 +1,16 @@
 """Quality on every data set: our default against every other method, and the deflation schemes side by side.
 
     python benchmarks/quality.py                 all, some minutes
-    python benchmarks/quality.py few_features    some of rivals, few_features and deflations
+    python benchmarks/quality.py few_features    some of rivals, few_features, scaled and deflations
 
-Writes benchmarks/results/rivals.txt, few_features.txt and quality.txt. Data: the folder that RSPCA_DATA names, or
-shared/data beside the repository.
+Writes benchmarks/results/rivals.txt, few_features.txt, scaled.txt and quality.txt. Data: the folder that RSPCA_DATA
+names, or shared/data beside the repository.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ def sparsities(n: int) -> list[int]:
 
 FEW = (3, 5, 8, 12, 20, 30, 50)
 FEW_DATA = [(name, True) for name in ("hapmap3", "hgdp_chr22", "gordon", "golub", "chowdary")] + [("hgdp_euro", False)]
+SCALED_DATA = [(name, True) for name in ("hapmap3", "hgdp_chr22", "gordon", "golub", "chowdary", "hgdp_euro")]
 GREEDY_MOST = 700
 RIVALS = [name for name in rspca.METHODS if name not in ("rspca", "pca")]
 
@@ -71,13 +72,23 @@ def against_rivals(say: Report) -> None:
 
 def few_features(say: Report) -> None:
     """Print the variance of few features where a few alike ones hide among very many: scaled genes, and SNPs."""
+    growing(say, FEW_DATA, lambda n: FEW)
+
+
+def scaled(say: Report) -> None:
+    """Print the variance of more features of the same data, where directions of few features hide behind others."""
+    growing(say, SCALED_DATA, lambda n: sorted({70, n // 100, n // 50, n // 20, n // 10}))
+
+
+def growing(say: Report, cases: list[tuple[str, bool]], sizes: Callable[[int], Sequence[int]]) -> None:
     say("\nVariance of our first component, and over that of the best other method, refitted, less one")
     say("(with more features than before it must not fall)\n")
     losses, falls = 0, 0
-    for name, scale in FEW_DATA:
+    for name, scale in cases:
         X, before = DATA[name](), 0.0
-        for k in FEW:
-            found = rspca.compare(X, k, scale=scale, methods=["rspca", *RIVALS], certify_seconds=None)
+        for k in sizes(X.shape[1]):
+            rivals = [name for name in RIVALS if name != "greedy" or k <= GREEDY_MOST]
+            found = rspca.compare(X, k, scale=scale, methods=["rspca", *rivals], certify_seconds=None)
             best = {r.method: r.variance for r in found if r.normalization == "svd" and r.nonzeros <= k}
             ours = best.pop("rspca")
             rival = max(best, key=best.__getitem__)
@@ -112,6 +123,7 @@ def deflations(say: Report) -> None:
 TABLES = {
     "rivals": (against_rivals, "rivals.txt"),
     "few_features": (few_features, "few_features.txt"),
+    "scaled": (scaled, "scaled.txt"),
     "deflations": (deflations, "quality.txt"),
 }
 

@@ -32,9 +32,9 @@ def counted(op, effort=None):
     route = SketchedData.learned(op, None, effort or Effort(1e-4))
     route.asked, confirm = 0, route.sketch.confirm
 
-    def count(x, scores=None):
+    def count(x, *rest, **named):
         route.asked += 1
-        return confirm(x, scores)
+        return confirm(x, *rest, **named)
 
     route.sketch.confirm = count
     return route
@@ -66,7 +66,7 @@ def test_stage_one_on_a_sketch_converges_and_asks_rarely(seed):
     data = counted(op)
     for k in (6, 12, 40):
         data.asked = 0
-        end = data.relaxed(k, data.directions(), max_iter=1000, tol=1e-6, report=silent)
+        end = data.relaxed(k, data.directions(k), max_iter=1000, tol=1e-6, report=silent)
         assert end.converged
         assert end.n_iter < 500
         assert data.asked <= 12
@@ -82,21 +82,21 @@ def test_stage_one_is_the_leading_direction_where_that_is_short_enough():
     assert 3.0 < np.abs(vectors[0]).sum() < 12.0
     data = counted(op, Effort(1e-5))
     told = lambda *step: steps.append(step)  # noqa: E731
-    end = data.relaxed(144, data.directions(), max_iter=1000, tol=1e-7, report=told)
+    end = data.relaxed(144, data.directions(144), max_iter=1000, tol=1e-7, report=told)
     assert end.converged
     assert end.variance >= (1.0 - 1e-5) * values[0] ** 2
     assert abs(end.x @ vectors[0]) > 1.0 - 1e-4
     assert data.asked <= 12
     assert {stage for stage, _, _ in steps} == {"relax"}
     assert end.n_iter == len(steps) <= data.asked + 1  # a step a round: nothing was climbed
-    bound = data.relaxed(9, data.directions(), max_iter=1000, tol=1e-7, report=silent)
+    bound = data.relaxed(9, data.directions(9), max_iter=1000, tol=1e-7, report=silent)
     assert np.abs(bound.x).sum() == pytest.approx(3.0)
 
 
 def test_stage_one_on_the_data_themselves_ends_when_it_has_converged():
     op = as_operator(np.random.default_rng(0).standard_normal((30, 20)))
     data = FullData(op)
-    starts = data.directions()
+    starts = data.directions(5)
     end = data.relaxed(5, starts, max_iter=1000, tol=1e-7, report=silent)
     assert end.converged
     assert end.gradient.tolist() == op.gram(end.x).tolist()
@@ -142,7 +142,7 @@ def test_both_routes_answer_the_same_questions():  # issue 16, item 9
     for route in (FullData(op), SketchedData.learned(op, None, Effort(1e-4))):
         assert route.source is op
         assert route.leading_rows(3).shape == (400, 3)
-        end = route.relaxed(12, route.directions(), max_iter=100, tol=1e-7, report=silent)
+        end = route.relaxed(12, route.directions(12), max_iter=100, tol=1e-7, report=silent)
         assert end.variance == pytest.approx(float(end.x @ op.gram(end.x)))
         V = np.zeros((400, 1))
         V[:12, 0] = 12**-0.5

@@ -101,7 +101,7 @@ def test_a_product_whose_scores_are_known_is_the_same(kind):
 def test_stage_1_on_some_columns_ends_at_a_stationary_point_of_all_of_x(kind):
     op = later(kinds()[kind])
     route = near_route(op)
-    point = route.relaxed(K, route.directions(), max_iter=1000, tol=budgets.TOL, report=silent)
+    point = route.relaxed(K, route.directions(K), max_iter=1000, tol=budgets.TOL, report=silent)
     close = 1e-4 if kind == "float32" else 1e-9
     np.testing.assert_allclose(point.gradient, op.gram(point.x), atol=close * np.abs(point.gradient).max())
     assert point.converged
@@ -118,7 +118,7 @@ def test_polishing_on_some_columns_states_what_x_confirms_and_reads_less(kind):
         route = near_route(op)
         route.effort = route.effort._replace(near=near)
         before = op.passes
-        point = route.relaxed(K, route.directions(), max_iter=1000, tol=budgets.TOL, report=silent)
+        point = route.relaxed(K, route.directions(K), max_iter=1000, tol=budgets.TOL, report=silent)
         largest = np.argsort(-np.abs(point.x))[:K]
         start = spread(point.x[largest] / np.linalg.norm(point.x[largest]), largest, FEATURES)[:, None]
         every = Choice(np.arange(FEATURES))
@@ -137,7 +137,7 @@ def test_polishing_on_some_columns_states_what_x_confirms_and_reads_less(kind):
 def test_a_start_outside_of_these_columns_is_polished_on_all_of_x():
     op = later(blocks_of_alike_features())
     route = near_route(op)
-    point = route.relaxed(K, route.directions(), max_iter=1000, tol=budgets.TOL, report=silent)
+    point = route.relaxed(K, route.directions(K), max_iter=1000, tol=budgets.TOL, report=silent)
     outside = np.setdiff1d(np.arange(FEATURES), route._near.features)[:K]
     start = spread(np.full(K, K**-0.5), outside, FEATURES)[:, None]
     end = route.polished(start, point.gradient, Choice(np.arange(FEATURES)), tol=budgets.TOL, report=silent)[0]

@@ -61,7 +61,7 @@ def test_the_leading_direction_of_a_sketch_is_one_of_x_even_if_no_sampled_column
     X, _ = planted(strength=1.0)
     X *= np.linspace(1.0, 1.02, X.shape[1])  # the columns that vary most are not the planted ones
     op = Centered(as_operator(X))
-    v = learned_sketch(op).directions()[0]
+    v = learned_sketch(op).directions(20)[0]
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 0.15 * (v @ image)
     assert v @ image >= 0.98 * np.linalg.norm(X - X.mean(0), 2) ** 2
@@ -93,7 +93,7 @@ def test_the_first_component_of_many_features_starts_from_a_direction_that_has_c
     assert stage1_effort(op, 64, 1e-7, polished=True).residual is None
     assert stage1_effort(later, 65, 1e-7, polished=True).residual is None
     route = SketchedData.learned(op, None, Effort(1e-5, residual=1e-3))
-    v = route.directions()[0]
+    v = route.directions(20)[0]
     image = op.gram(v)
     assert np.linalg.norm(image - (v @ image) * v) <= 1e-3 * (v @ image)
 
@@ -277,7 +277,7 @@ def test_a_sketch_of_sparse_data_begins_with_the_leading_direction():
     X = kinds()["sparse"]
     op = Centered(as_operator(X))
     leading = np.linalg.svd(X.toarray() - X.toarray().mean(axis=0), full_matrices=False)[2][0]
-    assert abs(learned_sketch(op).directions()[0] @ leading) > 0.99
+    assert abs(learned_sketch(op).directions(20)[0] @ leading) > 0.99
 
 
 def test_a_sketch_has_no_more_rows_than_the_data_have_directions():

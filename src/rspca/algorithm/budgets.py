@@ -51,6 +51,23 @@ SKETCH_CLOSE_VARIANCE = 0.7
 SKETCH_MAX_DIRECTIONS = 2
 """Directions that are starts, at most. With 6, ten components of 1 or 5 % of Classic-2, HapMap3 and Chowdary's data
 have the same variance to 1e-5, and those of Classic-2 take a sixth more time: benchmarks/budgets.py."""
+PROMISING_DIRECTIONS = 8
+"""Directions, at most, among which the one is sought that promises most variance with k features: their number costs
+little time. One component of 0.6 % of HGDP Europeans, scaled, has 3.4 times the variance that the directions of largest
+variance lead to: benchmarks/quality.py."""
+FEW_SAMPLES = 256
+"""Samples up to which a sketch begins with the leading directions of XX'. Learned from products, they miss blocks of 2
+and 5 % of HGDP Europeans, which have 1.9 and 1.2 times the variance: benchmarks/quality.py."""
+FEW_SAMPLES_ROWS = 16
+"""Rows of a sketch that these directions are. With 32, ten components take a fifth more time and have no more variance;
+with 8, one component of 0.6 % of HGDP Europeans has 4e-4 less: not tuned otherwise."""
+FEW_SAMPLES_BYTES = 2**22
+"""Bytes of the columns, in float64, whose products are added up to XX' at a time, in cache: not tuned."""
+FEW_SAMPLES_IMAGE_BYTES = 2**26
+"""Bytes of X'E, E some columns of the identity, from which XX' is made where columns are not read alone: limit of
+memory. Not tuned."""
+FEW_SAMPLES_FEATURES = 2**20
+"""Features up to which XX' is made; for more of them it takes many products, or much memory: not tuned."""
 SKETCH_STEPS = 12
 """Steps on the sketch between two products with X: benchmarks/budgets.py."""
 SKETCH_STEP_TOL = 3.0
@@ -75,6 +92,9 @@ SKETCH_ONCE_SHARE = 0.1
 is lost."""
 SKETCH_DIFFERENCE_DIGITS = 2 / 3
 """Arithmetic: share of the digits up to which new scores may cancel; below, their row is a product of its own."""
+SKETCH_ROW_ERROR = 1e-2
+"""Relative variance that a sketch may claim beyond that of X before its rows count as wrong: far above rounding, far
+below what float32 rows reach that are differences of twenty others. Not tuned."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3

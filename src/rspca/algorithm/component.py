@@ -21,7 +21,7 @@ from rspca.algorithm.relax import StationaryPoint, projected
 from rspca.algorithm.round import bernoulli_draws, best_bernoulli, exact_supports
 from rspca.algorithm.route import Route
 from rspca.algorithm.shared_work import FitWork, SharedWork
-from rspca.algorithm.sketch import first_count, most_rows
+from rspca.algorithm.sketch import first_count, has_few_samples, most_rows
 from rspca.algorithm.sketched_data import SketchedData, near_features, stage1_effort
 from rspca.algorithm.small_search import is_small
 from rspca.algorithm.working_set import Steps, component_of_working_set, working_set_size
@@ -201,7 +201,7 @@ def relaxation(task: Task) -> Relaxation:
 def linearized_relaxation(task: Task) -> Relaxation:
     """Run stage 1 by linearized steps, on the route that suits the data."""
     options, route = task.options, route_of(task)
-    starts = route.directions()
+    starts = route.directions(task.k)
     point = route.relaxed(task.k, starts, max_iter=options.max_iter, tol=options.tol, report=task.report)
     return Relaxation(route, starts[0], point)
 
@@ -211,14 +211,17 @@ def route_of(task: Task) -> Route:
     op, k, options = task.op, task.k, task.options
     if op.shape[0] * op.shape[1] <= budgets.SKETCH_MIN_ENTRIES or op.undeflated.gram_in_memory:
         return FullData(op, pairs=task.work.leading_pairs(op))
-    return SketchedData.learned(op, task.work.rows(k), stage1_effort(op, k, options.tol, polished=options.polish))
+    effort = stage1_effort(op, k, options.tol, polished=options.polish)
+    if k > budgets.POOL_MAX_K and has_few_samples(op):
+        return SketchedData.of_few_samples(op, task.work.samples_gram(op), effort)
+    return SketchedData.learned(op, task.work.rows(k), effort)
 
 
 def projected_relaxation(task: Task) -> Relaxation:
     """Run stage 1 as the paper does, from the leading direction of X."""
     tol, on_iteration = budgets.PROJECTED_TOL, partial(task.report, "relax")
     route = FullData(task.op, tol=tol)
-    leading = route.directions()[0]
+    leading = route.directions(task.k)[0]
     point = projected(task.op, task.k, leading, max_iter=task.options.max_iter, tol=tol, on_iteration=on_iteration)
     return Relaxation(route, leading, point)
 

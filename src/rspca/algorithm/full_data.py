@@ -22,7 +22,7 @@ class FullData:
     def __init__(self, op: OperatorMixin, tol: float = budgets.LEADING_TOL, pairs: Pairs | None = None) -> None:
         self.source, self.tol, self._known = op, tol, pairs
 
-    def directions(self) -> list[Array]:
+    def directions(self, k: int) -> list[Array]:
         """Return the direction of largest variance: to residual tol, or rough if it was given so."""
         return [self._pairs.vectors[:, 0]]
 

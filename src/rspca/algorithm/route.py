@@ -19,8 +19,8 @@ class Route(Protocol):
         """X, as earlier components left it."""
         ...
 
-    def directions(self) -> list[Array]:
-        """Return the directions from which stage 1 starts, that of largest variance first."""
+    def directions(self, k: int) -> list[Array]:
+        """Return the directions from which stage 1 starts for k features, that of largest variance first."""
         ...
 
     def near_leading(self, count: int) -> Array | None:

@@ -22,7 +22,7 @@ from rspca.algorithm.promising import (
     random_projections,
     random_signs,
 )
-from rspca.algorithm.sketch import Rows, first_count, first_rows, independent
+from rspca.algorithm.sketch import Rows, first_count, first_rows, independent, rough_samples_gram
 from rspca.base.types import Array
 from rspca.linalg.eigen import Pairs, pairs_within, ritz_pairs
 from rspca.linalg.vectors import coarse, top_k
@@ -89,6 +89,14 @@ class SharedWork:
     @cached_property
     def _rows(self) -> Rows:
         return first_rows(self.op, self.n_components)
+
+    def samples_gram(self, op: OperatorMixin) -> Array:
+        """Return XX' of what earlier components left, in the precision of the data; that of X is computed once."""
+        return op.deflated_samples_gram(self._samples_gram)
+
+    @cached_property
+    def _samples_gram(self) -> Array:
+        return rough_samples_gram(self.op)
 
     @cached_property
     def _projections(self) -> Projections:

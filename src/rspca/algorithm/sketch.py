@@ -6,11 +6,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from rspca.algorithm import budgets
+from rspca.algorithm.starting import most_directions, starting_directions
+from rspca.base.threads import small_products_in_one_thread
 from rspca.base.types import Array
 from rspca.linalg.vectors import coarse, decreasing_order, spread, top_k, unit
-from rspca.operators.base import OperatorMixin
+from rspca.operators.base import OperatorMixin, chunks
 from rspca.operators.dense import DenseOperator
 
 
@@ -19,6 +22,8 @@ class ConfirmedProduct(NamedTuple):
 
     gradient: Array
     variance: float
+    refuted: bool
+    """Whether the sketch claimed more variance, because rounding had grown in it."""
 
 
 class Rows(NamedTuple):
@@ -47,6 +52,7 @@ class Sketch:
         self._decomposed: tuple[Array, Array] | None = None
         self._rounding = rounding_of(op)
         self._add(*known)
+        self._n_first = self._filled
 
     def restricted_to(self, features: Array, part: OperatorMixin) -> Sketch:
         """Return the sketch of some features; `part` is X[:, features], and products with it are learned from."""
@@ -80,11 +86,15 @@ class Sketch:
             if length <= residual * seen.variance or self._filled == before:
                 break
 
-    def directions(self) -> list[Array]:
-        """Return the directions of large variance on the sketch, the largest first."""
-        values, weights = self._spectrum()
-        close = np.flatnonzero(values[::-1] >= budgets.SKETCH_CLOSE_VARIANCE * values[-1])
-        return self._along(weights[:, -1 - close[: budgets.SKETCH_MAX_DIRECTIONS]])
+    def directions(self, k: int) -> list[Array]:
+        """Return the directions of large variance on the sketch, the largest first, and the most promising for k."""
+        values, weights = (part[..., ::-1][..., : most_directions(self._rows.shape[1])] for part in self._spectrum())
+        sure = values > budgets.SKETCH_SPAN_ROUNDING * values[0]
+        return starting_directions(values[sure], self._along(weights[:, sure]), k, self._variance_of)
+
+    def _variance_of(self, support: Array, loadings: Array) -> float:
+        scores = np.take(self._rows[: self._filled], support, axis=1, mode="clip") @ loadings
+        return float(scores @ scores)
 
     def leading_direction(self) -> Array:
         """Return the direction of largest variance on the sketch."""
@@ -109,16 +119,25 @@ class Sketch:
         """Return the sketch of these features as an operator with q rows instead of m."""
         return DenseOperator(np.take(self._rows[: self._filled], features, axis=1, mode="clip"))
 
-    def confirm(self, x: Array, scores: Array | None = None) -> ConfirmedProduct:
-        """Multiply x by X and X' in one read, or by X' if the scores Xx are known, and learn from it."""
+    def confirm(self, x: Array, scores: Array | None = None, claimed: float = 0.0) -> ConfirmedProduct:
+        """Multiply x by X and X' in one read, or by X' if the scores Xx are known, and learn from it.
+
+        `claimed` is the variance of x on the sketch. X has no less, unless rows of the sketch are wrong: they are
+        differences of other rows, and rounding grows with each difference. Then all but the first rows are forgotten.
+        """
         if self._filled == self._size:
             self._drop_half()
         if scores is None:
             image, scores = self.source.gram_and_scores(x)
         else:
             image = np.asarray(self.source.rmatmat(scores), dtype=np.float64)
+        variance = float(x @ image)
+        refuted = claimed > (1.0 + budgets.SKETCH_ROW_ERROR) * variance
+        if refuted:
+            self._filled = self._multiplied = self._n_first
+            self._decomposed = None
         self._add_scores(np.asarray(scores, dtype=np.float64), image)
-        return ConfirmedProduct(image, float(x @ image))
+        return ConfirmedProduct(image, variance, refuted)
 
     def _add_scores(self, scores: Array, image: Array) -> None:
         """Add a row for the part of these scores outside the span of U, unless it is only rounding."""
@@ -167,7 +186,7 @@ class Sketch:
         self._rows[:kept] = weights.T @ self._rows
         self._left[:, :kept] = self._left @ weights
         self._products[:kept, :kept] = np.diag(values)
-        self._filled = self._multiplied = kept
+        self._filled = self._multiplied = self._n_first = kept
         self._decomposed = None
 
 
@@ -193,6 +212,44 @@ def learned_sketch(
     del known  # its rows are copied
     sketch.converge_leading_direction(products, budgets.SKETCH_RESIDUAL if residual is None else residual)
     return sketch
+
+
+def has_few_samples(op: OperatorMixin) -> bool:
+    """Return whether XX', m x m, is worth its time: directions learned from products would be less accurate."""
+    m, n = op.shape
+    return m <= budgets.FEW_SAMPLES and n <= budgets.FEW_SAMPLES_FEATURES
+
+
+def rough_samples_gram(op: OperatorMixin) -> Array:
+    """Return XX' in the precision of the data: for directions that are only starts, not for proofs.
+
+    It is made from the columns, or, where reading some columns reads all, from a few products with X and X'.
+    """
+    m, n = op.shape
+    gram = np.zeros((m, m))
+    with small_products_in_one_thread():
+        if op.selects_columns:
+            for part in chunks(n, 8 * m, budgets.FEW_SAMPLES_BYTES):
+                columns = op.columns(np.arange(part.start, part.stop))
+                gram += columns @ columns.T
+        else:
+            for part in chunks(m, op.dtype.itemsize * n, budgets.FEW_SAMPLES_IMAGE_BYTES):
+                gram[:, part] = op.matmat(op.rmatmat(np.eye(m, dtype=op.dtype)[:, part]))
+    return (gram + gram.T) / 2.0
+
+
+def sketch_of_few_samples(op: OperatorMixin, samples_gram: Array, more_rows: int) -> Sketch:
+    """Return a sketch of the leading directions of X, those of XX'; they are accurate, and nothing has to be learned.
+
+    Where there are few samples for very many features, the directions of a few alike features have little more variance
+    than all others. A sketch that is learned from products would mix them.
+    """
+    m = len(samples_gram)
+    subset = [max(0, m - budgets.FEW_SAMPLES_ROWS), m - 1]
+    values, left = scipy.linalg.eigh(samples_gram, subset_by_index=subset, check_finite=False)
+    left = left[:, values > budgets.NO_VARIANCE_EPS * np.finfo(op.dtype).eps * values[-1]]
+    rows = np.ascontiguousarray(np.asarray(op.rmatmat(left), dtype=np.float64).T)
+    return Sketch(op, Rows(left, rows), more_rows)
 
 
 def first_rows(op: OperatorMixin, n_components: int) -> Rows:

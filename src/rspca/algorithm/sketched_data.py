@@ -11,7 +11,7 @@ from rspca.algorithm import budgets
 from rspca.algorithm.feature_limits import Choice
 from rspca.algorithm.polish import Polished, exchange, polish
 from rspca.algorithm.relax import StationaryPoint, linearized
-from rspca.algorithm.sketch import Rows, Sketch, learned_sketch, most_rows
+from rspca.algorithm.sketch import Rows, Sketch, learned_sketch, most_rows, sketch_of_few_samples
 from rspca.base.types import Array, Report
 from rspca.linalg.vectors import l1_l2_maximizer, nonzeros, spread
 from rspca.operators.base import OperatorMixin
@@ -81,16 +81,19 @@ class SketchedData:
         self._near: NearData | None = None
 
     @classmethod
+    def of_few_samples(cls, op: OperatorMixin, samples_gram: Array, effort: Effort) -> SketchedData:
+        """Return the route on the leading directions of XX', which is given."""
+        return cls(op, sketch_of_few_samples(op, samples_gram, _more_rows(op, effort)), effort)
+
+    @classmethod
     def learned(cls, op: OperatorMixin, first: Rows | None, effort: Effort) -> SketchedData:
         """Return the route on a sketch that is learned from X, beginning with these rows."""
-        # products with columns of some features add no rows
-        more_rows = budgets.SKETCH_MIN_ROWS if effort.near else most_rows(op.shape[1])
-        products, residual = effort.products, effort.residual
+        products, residual, more_rows = effort.products, effort.residual, _more_rows(op, effort)
         return cls(op, learned_sketch(op, first, products=products, residual=residual, more_rows=more_rows), effort)
 
-    def directions(self) -> list[Array]:
-        """Return the directions of large variance on the sketch, the largest first."""
-        return self.sketch.directions()
+    def directions(self, k: int) -> list[Array]:
+        """Return the directions of large variance on the sketch, the largest first, and the most promising for k."""
+        return self.sketch.directions(k)
 
     def near_leading(self, count: int) -> Array | None:
         """Return leading directions of the sketch as columns, so many, if it has them."""
@@ -112,9 +115,8 @@ class SketchedData:
         effort allows.
         """
         first_tol = max(tol * budgets.SKETCH_STEP_TOL, budgets.SKETCH_FIRST_TOL)
-        gradients = [self.sketch.gradient(start) for start in starts]
-        steps = [l1_l2_maximizer(gradient, k) for gradient in gradients]
-        tried = [self._climb(k, *both, max_iter, first_tol, report) for both in zip(steps, gradients, strict=True)]
+        # starts are eigenvectors on the sketch: their gradients point along them
+        tried = [self._climb(k, l1_l2_maximizer(start, k), start, max_iter, first_tol, report) for start in starts]
         best = max(tried, key=lambda result: result.end.variance)
         return self._confirmed(k, best, max_iter, tol * budgets.SKETCH_STEP_TOL, report)
 
@@ -122,11 +124,15 @@ class SketchedData:
         """Return where steps lead, each end of which is confirmed by a product with X."""
         effort, n, climb = self.effort, self.source.shape[1], self._climb_near if self.effort.near else self._climb
         end, features, scores = first
-        variance, n_iter, products = -np.inf, end.n_iter, 0
+        variance, n_iter, products, before = -np.inf, end.n_iter, 0, None
         while True:
             x = spread(end.x, features, n)
-            confirmed = self.sketch.confirm(x, scores)
-            gain, variance = confirmed.variance - variance, confirmed.variance
+            confirmed = self.sketch.confirm(x, scores, end.variance)
+            gain = confirmed.variance - variance
+            if confirmed.refuted and gain < 0.0 and before is not None:  # go on from the best that X has confirmed
+                x, gain = before, np.inf
+                confirmed = self.sketch.confirm(x)
+            before, variance = x, confirmed.variance
             step = l1_l2_maximizer(confirmed.gradient, k, expected=nonzeros(x))
             inside = len(nonzeros(step[features])) == len(nonzeros(step))
             products += 1
@@ -203,7 +209,7 @@ class SketchedData:
             if end.variance - variance <= min_gain * variance:
                 break
             V = spread(end.loadings, support, n)[:, None]
-            confirmed = self.sketch.confirm(V[:, 0])
+            confirmed = self.sketch.confirm(V[:, 0], claimed=end.variance)
             gain = confirmed.variance - variance
             if gain > 0.0:
                 best, gradient, variance = end._replace(support=support), confirmed.gradient, confirmed.variance
@@ -236,6 +242,11 @@ class SketchedData:
         else:
             used[self.sketch.features(np.where(used, 0.0, gradient), count - int(np.count_nonzero(used)))] = True
         return used.nonzero()[0]
+
+
+def _more_rows(op: OperatorMixin, effort: Effort) -> int:
+    """Return how many rows the sketch may add; products with columns of some features add none."""
+    return budgets.SKETCH_MIN_ROWS if effort.near else most_rows(op.shape[1])
 
 
 class NearData(NamedTuple):

@@ -194,6 +194,10 @@ class ScoreDeflated(LeftProjected):
             out[:, part] = some
         return (left - self.U @ explained) @ weights, out
 
+    def deflated_samples_gram(self, gram: Array) -> Array:
+        """(I - UU') XX' (I - UU')."""
+        return self.unexplained(self.unexplained(gram).T)
+
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """(I - UU') X_S; unlike a restriction, it can be deflated further and shares the work done on X_S."""
         return ScoreDeflated(part, self.U, self.direction_errors, loadings=self.loadings[features])

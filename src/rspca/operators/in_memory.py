@@ -23,6 +23,7 @@ def float_type(stored: np.dtype[Any]) -> np.dtype[Any]:
 class InMemory(DataOperator):
     """An operator of an array or a SciPy sparse matrix."""
 
+    selects_columns = True
     columns_are_copies = True
 
     def __init__(self, X: Any, meter: Meter | None = None, share: float = 1.0) -> None:

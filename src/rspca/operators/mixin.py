@@ -70,6 +70,10 @@ class OperatorMixin(WeightedProducts, ErrorBounds):
         """Return orthonormal scores U and rows U'X from those of the undeflated X."""
         return left, rows
 
+    def deflated_samples_gram(self, gram: Array) -> Array:
+        """Return XX' from that of the undeflated X."""
+        return gram
+
     def deflated_part(self, part: OperatorMixin, features: Array) -> OperatorMixin:
         """Return X[:, features] from `part`, these columns of the undeflated X."""
         return part

@@ -66,6 +66,7 @@ class PackedOperator(DataOperator):
     """
 
     own_threads = True
+    selects_columns = True
     columns_are_copies = True
 
     def __init__(

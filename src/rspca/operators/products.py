@@ -34,6 +34,8 @@ class Products:
     little more than one: benchmarks/speed.py."""
     contiguous_columns: bool = False
     """Whether the entries of each column are next to each other in memory, so that some columns are read fast."""
+    selects_columns: bool = False
+    """Whether some columns are read without reading the others."""
     gram_in_memory: bool = False
     """Whether X'X is in memory as a matrix, so that products with it cost no pass over X."""
     has_gram_errors: bool = False

@@ -13,6 +13,8 @@ from rspca.operators.wrapper import Wrapper
 class Transposed(Wrapper):
     """X': samples become features."""
 
+    selects_columns = False
+
     def restricted_bytes(self, k: int) -> int:
         """Memory of k rows of X, copied, dense."""
         return OperatorMixin.restricted_bytes(self, k)

@@ -28,6 +28,11 @@ class Wrapper(OperatorMixin):
         return self.inner.own_threads
 
     @property
+    def selects_columns(self) -> bool:  # type: ignore[override]
+        """Whether some columns are read without reading the others."""
+        return self.inner.selects_columns
+
+    @property
     def first_block(self) -> int:  # type: ignore[override]
         """Vectors that are multiplied together at first."""
         return self.inner.first_block
