@@ -110,7 +110,7 @@ STEPS = (
         proves=False,
     ),
     Step("import_time", ("benchmarks/import_time.py",), ("benchmarks/results/import_time.txt",)),
-    _benchmark("quality", writes=("quality.txt", "rivals.txt", "few_features.txt")),
+    _benchmark("quality", writes=("quality.txt", "rivals.txt", "few_features.txt", "scaled.txt")),
     _benchmark("budgets", writes=("budgets.csv",)),
     _benchmark("centering"),
     _benchmark("certificates", proves=True),
