@@ -174,3 +174,21 @@ def test_products_of_samples_come_from_columns_or_from_products(kind, tmp_path, 
     expected = np.asarray(X, dtype=float) @ np.asarray(X, dtype=float).T
     monkeypatch.setattr(budgets, "FEW_SAMPLES_IMAGE_BYTES", 5 * op.dtype.itemsize * op.shape[1])
     np.testing.assert_allclose(rough_samples_gram(op), expected, atol=close * np.abs(expected).max())
+
+
+def test_stage_1_ends_where_every_sketch_is_wrong(monkeypatch):
+    op, k = as_operator(hidden_block(300, 4000)[0]), 50
+    route = SketchedData.learned(op, None, Effort(1e-5))
+    starts, asked = route.directions(k), []
+
+    def confirm(x, scores=None, claimed=0.0):
+        asked.append(claimed)
+        seen = original(x, scores, claimed)
+        route.sketch._rows[0] *= 3.0
+        return seen
+
+    original = route.sketch.confirm
+    monkeypatch.setattr(route.sketch, "confirm", confirm)
+    end = route.relaxed(k, starts, max_iter=10**6, tol=1e-7, report=silent)
+    assert len(asked) <= 1 + 4 * budgets.SKETCHES_LOST
+    assert end.variance == pytest.approx(float(end.x @ op.gram(end.x)))

@@ -95,6 +95,8 @@ SKETCH_DIFFERENCE_DIGITS = 2 / 3
 SKETCH_ROW_ERROR = 1e-2
 """Relative variance that a sketch may claim beyond that of X before its rows count as wrong: far above rounding, far
 below what float32 rows reach that are differences of twenty others. Not tuned."""
+SKETCHES_LOST = 8
+"""Times that stage 1 goes on where wrong rows had led it below the best vector, at most: not tuned."""
 SKETCH_FEATURES_PER_K = 2
 """Features in a step on the sketch, as a multiple of k; the largest gradients first: benchmarks/budgets.py."""
 SKETCH_SPARE_FEATURES = 3

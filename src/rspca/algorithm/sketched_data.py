@@ -124,20 +124,20 @@ class SketchedData:
         """Return where steps lead, each end of which is confirmed by a product with X."""
         effort, n, climb = self.effort, self.source.shape[1], self._climb_near if self.effort.near else self._climb
         end, features, scores = first
-        variance, n_iter, products, before = -np.inf, end.n_iter, 0, None
+        variance, n_iter, products, before, n_lost = -np.inf, end.n_iter, 0, None, 0
         while True:
             x = spread(end.x, features, n)
             confirmed = self.sketch.confirm(x, scores, end.variance)
             gain = confirmed.variance - variance
             if confirmed.refuted and gain < 0.0 and before is not None:  # go on from the best that X has confirmed
-                x, gain = before, np.inf
+                x, gain, n_lost = before, np.inf, n_lost + 1
                 confirmed = self.sketch.confirm(x)
             before, variance = x, confirmed.variance
             step = l1_l2_maximizer(confirmed.gradient, k, expected=nonzeros(x))
             inside = len(nonzeros(step[features])) == len(nonzeros(step))
             products += 1
             settled = scores is not None or effort.should_stop(gain, variance)
-            converged = (inside and settled) or products >= effort.products
+            converged = (inside and settled) or products >= effort.products or n_lost == budgets.SKETCHES_LOST
             if converged or n_iter >= max_iter:
                 return StationaryPoint(x, confirmed.gradient, variance, n_iter, converged)
             end, features, scores = climb(k, step, confirmed.gradient, max_iter - n_iter, tol, report)
