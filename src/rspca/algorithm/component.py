@@ -212,7 +212,7 @@ def route_of(task: Task) -> Route:
     if op.shape[0] * op.shape[1] <= budgets.SKETCH_MIN_ENTRIES or op.undeflated.gram_in_memory:
         return FullData(op, pairs=task.work.leading_pairs(op))
     effort = stage1_effort(op, k, options.tol, polished=options.polish)
-    if k > budgets.POOL_MAX_K and has_few_samples(op):
+    if has_few_samples(op, k):
         return SketchedData.of_few_samples(op, task.work.samples_gram(op), effort)
     return SketchedData.learned(op, task.work.rows(k), effort)
 

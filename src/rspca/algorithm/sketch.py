@@ -214,10 +214,14 @@ def learned_sketch(
     return sketch
 
 
-def has_few_samples(op: OperatorMixin) -> bool:
-    """Return whether XX', m x m, is worth its time: directions learned from products would be less accurate."""
+def has_few_samples(op: OperatorMixin, k: int) -> bool:
+    """Return whether XX', m x m, is worth its time: directions learned from products would be less accurate.
+
+    Of few features a pool is searched, and many have most of their variance along the leading directions.
+    """
     m, n = op.shape
-    return m <= budgets.FEW_SAMPLES and n <= budgets.FEW_SAMPLES_FEATURES
+    few = m <= budgets.FEW_SAMPLES and n <= budgets.FEW_SAMPLES_FEATURES
+    return few and budgets.POOL_MAX_K < k <= budgets.SEVERAL_STARTS_SHARE * n
 
 
 def rough_samples_gram(op: OperatorMixin) -> Array:
