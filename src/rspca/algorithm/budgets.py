@@ -53,11 +53,11 @@ SKETCH_MAX_DIRECTIONS = 2
 have the same variance to 1e-5, and those of Classic-2 take a sixth more time: benchmarks/budgets.py."""
 PROMISING_DIRECTIONS = 8
 """Directions, at most, among which the one is sought that promises most variance with k features: their number costs
-little time. One component of 0.6 % of HGDP Europeans, scaled, has 3.4 times the variance that the directions of largest
-variance lead to: benchmarks/quality.py."""
+little time. Without it, 1 % of HGDP Europeans, scaled, have less variance than other methods find, and 52 % more with
+it: benchmarks/quality.py."""
 FEW_SAMPLES = 256
-"""Samples up to which a sketch begins with the leading directions of XX'. Learned from products, they miss blocks of 2
-and 5 % of HGDP Europeans, which have 1.9 and 1.2 times the variance: benchmarks/quality.py."""
+"""Samples up to which a sketch begins with the leading directions of XX'. Where they are learned from products, 2 and
+5 % of HGDP Europeans, scaled, have less variance than other methods find: benchmarks/quality.py."""
 FEW_SAMPLES_ROWS = 16
 """Rows of a sketch that these directions are. With 32, ten components take a fifth more time and have no more variance;
 with 8, one component of 0.6 % of HGDP Europeans has 4e-4 less: not tuned otherwise."""
