@@ -120,7 +120,7 @@ def test_data_say_whether_some_columns_are_read_alone(kind, tmp_path):
     assert op.has_samples is False or Centered(op).selects_columns == op.selects_columns
 
 
-def wrong_sketch(op, k):
+def wrong_sketch(op):
     """Return a route on a sketch one of whose learned rows is far too long, as rounding can make it."""
     route = SketchedData.learned(op, None, Effort(1e-5))
     route.sketch.confirm(np.random.default_rng(1).standard_normal(op.shape[1]))
@@ -133,7 +133,7 @@ def wrong_sketch(op, k):
 def test_rows_of_a_sketch_that_claim_more_variance_than_x_has_are_forgotten():
     # issue 16: rows of float32 data that are differences of many others; a fit crept along one for a thousand passes
     op = as_operator(hidden_block(300, 4000)[0])
-    route, first = wrong_sketch(op, 50)
+    route, first = wrong_sketch(op)
     sketch = route.sketch
     x = sketch._rows[first] / np.linalg.norm(sketch._rows[first])
     claimed = float(x @ sketch.gradient(x))
@@ -150,7 +150,7 @@ def test_stage_1_goes_on_from_the_best_vector_that_x_confirmed_when_a_sketch_was
     k = 50
     good = SketchedData.learned(op, None, Effort(1e-5))
     best = good.relaxed(k, good.directions(k), max_iter=1000, tol=1e-7, report=silent)
-    route, _ = wrong_sketch(op, k)
+    route, _ = wrong_sketch(op)
     end = route.relaxed(k, good.directions(k), max_iter=1000, tol=1e-7, report=silent)
     assert end.converged
     assert end.variance >= 0.99 * best.variance

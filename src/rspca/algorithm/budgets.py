@@ -63,7 +63,7 @@ FEW_SAMPLES_ROWS = 16
 with 8, one component of 0.6 % of HGDP Europeans has 4e-4 less: not tuned otherwise."""
 FEW_SAMPLES_BYTES = 2**22
 """Bytes of the columns, in float64, whose products are added up to XX' at a time, in cache: not tuned."""
-FEW_SAMPLES_IMAGE_BYTES = 2**26
+FEW_SAMPLES_IMAGE_BYTES = 2**25
 """Bytes of X'E, E some columns of the identity, from which XX' is made where columns are not read alone: limit of
 memory. Not tuned."""
 FEW_SAMPLES_FEATURES = 2**20

@@ -227,9 +227,12 @@ def has_few_samples(op: OperatorMixin, k: int) -> bool:
 def rough_samples_gram(op: OperatorMixin) -> Array:
     """Return XX' in the precision of the data: for directions that are only starts, not for proofs.
 
-    It is made from the columns, or, where reading some columns reads all, from a few products with X and X'.
+    It is made from the columns, of sparse data from their entries, and where reading some columns reads all from a few
+    products with X and X'.
     """
     m, n = op.shape
+    if op.entries < m * n:
+        return op.samples_gram()
     gram = np.zeros((m, m))
     with small_products_in_one_thread():
         if op.selects_columns:
